@@ -1,0 +1,6 @@
+/* The guest: see ../README.md. */
+int
+main(void)
+{
+	return 0;
+}

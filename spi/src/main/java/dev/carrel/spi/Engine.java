@@ -1,0 +1,38 @@
+package dev.carrel.spi;
+
+import java.util.List;
+
+/**
+ * Starts isolated machines and reaches the guest inside them. An engine never runs a command: that
+ * is the guest's work, and it is the same under every engine.
+ *
+ * <p>Safe for many threads. Calls block. Closing leaves the machines running.
+ */
+// Every method here is written once per engine: add one only when two engines need it.
+public interface Engine extends AutoCloseable {
+  /** As in configuration and on the wire, for example {@code native}. */
+  String name();
+
+  /**
+   * What this engine can do on this host and what stands in the way. Measured once, cheap
+   * afterwards.
+   */
+  Capabilities capabilities();
+
+  /**
+   * Returns once the guest answers. Leaves nothing behind when it throws.
+   *
+   * @throws SandboxException {@code ENGINE_FAILED} with the step that failed, or {@code
+   *     ISOLATION_NOT_AVAILABLE}
+   */
+  Machine start(SandboxId id, MachineSpec spec);
+
+  /**
+   * The machines that an earlier server process started and that still run; remains of dead ones
+   * are swept.
+   */
+  List<Machine> recover();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,63 @@
+package dev.carrel.spi;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one failure of Carrel. The message names the thing and the limit and is fit to be shown to
+ * the caller.
+ */
+public final class SandboxException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final ErrorCode code;
+  private final @Nullable String field;
+  private final @Nullable String hint;
+
+  public SandboxException(ErrorCode code, String message) {
+    this(code, message, null, null, null);
+  }
+
+  public SandboxException(ErrorCode code, String message, Throwable cause) {
+    this(code, message, null, null, cause);
+  }
+
+  private SandboxException(
+      ErrorCode code,
+      String message,
+      @Nullable String field,
+      @Nullable String hint,
+      @Nullable Throwable cause) {
+    super(message, cause);
+    this.code = code;
+    this.field = field;
+    this.hint = hint;
+  }
+
+  /** Bad input, with the name of the field as the caller wrote it. */
+  public static SandboxException invalid(String field, String message) {
+    return new SandboxException(ErrorCode.INVALID_INPUT, field + ": " + message, field, null, null);
+  }
+
+  public SandboxException withHint(String newHint) {
+    return new SandboxException(code, message(), field, newHint, getCause());
+  }
+
+  public ErrorCode code() {
+    return code;
+  }
+
+  public String message() {
+    return String.valueOf(getMessage());
+  }
+
+  /** The input field at fault. */
+  public Optional<String> field() {
+    return Optional.ofNullable(field);
+  }
+
+  /** What the caller can do about it. */
+  public Optional<String> hint() {
+    return Optional.ofNullable(hint);
+  }
+}

@@ -1,0 +1,32 @@
+package dev.carrel.control;
+
+import dev.carrel.control.context.ContextSettings;
+import dev.carrel.control.exec.ExecSettings;
+import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.sandbox.SandboxSettings;
+import java.nio.file.Path;
+
+/**
+ * Everything that can be set.
+ *
+ * @param dataDirectory the database and the spilled output; survives a reboot
+ * @param libDirectory where the kernels are when an engine has no /opt/carrel of its own
+ */
+public record ControlSettings(
+    Path dataDirectory,
+    Path libDirectory,
+    SandboxSettings sandboxes,
+    ExecSettings execs,
+    ContextSettings contexts,
+    FileSettings files) {
+
+  public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        SandboxSettings.defaults(),
+        ExecSettings.defaults(),
+        ContextSettings.defaults(),
+        FileSettings.defaults());
+  }
+}

@@ -1,0 +1,41 @@
+package dev.carrel.control.context;
+
+import dev.carrel.spi.ContextId;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxId;
+import java.time.Instant;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One persistent interpreter.
+ *
+ * @param flavour of the kernel, for example {@code ipython}; null until it has started
+ * @param isDefault whether code without a context id runs here
+ * @param executionCount cells run since the state began
+ */
+public record Context(
+    ContextId id,
+    SandboxId sandbox,
+    Language language,
+    @Nullable String languageVersion,
+    @Nullable String flavour,
+    Status status,
+    boolean isDefault,
+    long executionCount,
+    int queued,
+    Instant createdAt,
+    Instant lastUsedAt) {
+
+  /** What an interpreter is doing. */
+  public enum Status {
+    IDLE,
+    BUSY,
+    /** Its interpreter ended; the next execution starts a fresh one and says so. */
+    DEAD;
+
+    public String wireName() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

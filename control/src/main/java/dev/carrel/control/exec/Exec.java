@@ -1,0 +1,35 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.SandboxId;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One process in a sandbox, running or ended.
+ *
+ * @param outputEnd bytes of both streams so far
+ * @param exited null while it runs
+ */
+public record Exec(
+    ExecId id,
+    SandboxId sandbox,
+    List<String> arguments,
+    @Nullable String cwd,
+    boolean background,
+    boolean terminal,
+    Instant startedAt,
+    @Nullable Instant endedAt,
+    long pid,
+    long outputEnd,
+    ExecEvent.@Nullable Exited exited) {
+  public Exec {
+    arguments = List.copyOf(arguments);
+  }
+
+  public boolean running() {
+    return exited == null;
+  }
+}

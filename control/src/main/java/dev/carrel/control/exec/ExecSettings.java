@@ -1,0 +1,38 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.spi.DataSize;
+import java.time.Duration;
+
+/**
+ * Defaults and limits of execs.
+ *
+ * @param maxConcurrent running at once in one sandbox, contexts not counted
+ * @param maxRetained ended ones that stay listed in one sandbox
+ * @param stdoutChars kept of standard output in a folded result; the middle is cut out
+ * @param spill kept on disk of one exec's output, from its beginning
+ * @param maxStdin bytes of one write to standard input
+ */
+public record ExecSettings(
+    Duration defaultTimeout,
+    Duration maxTimeout,
+    Duration maxBackgroundTimeout,
+    int maxConcurrent,
+    int maxRetained,
+    int stdoutChars,
+    int stderrChars,
+    DataSize spill,
+    DataSize maxStdin) {
+
+  public static ExecSettings defaults() {
+    return new ExecSettings(
+        Duration.ofSeconds(120),
+        Duration.ofHours(1),
+        Duration.ofDays(7),
+        64,
+        64,
+        50_000,
+        120_000,
+        DataSize.ofMebibytes(64),
+        DataSize.ofMebibytes(1));
+  }
+}

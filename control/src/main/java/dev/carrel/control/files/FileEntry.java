@@ -1,0 +1,35 @@
+package dev.carrel.control.files;
+
+import java.time.Instant;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file as the sandbox shows it.
+ *
+ * @param path absolute, inside the sandbox
+ * @param target of a link
+ * @param etag changes when the content may have
+ */
+public record FileEntry(
+    String path,
+    String name,
+    Type type,
+    long size,
+    int mode,
+    Instant modifiedAt,
+    @Nullable String target,
+    String etag) {
+
+  /** What a path names. */
+  public enum Type {
+    FILE,
+    DIR,
+    LINK,
+    OTHER;
+
+    public String wireName() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

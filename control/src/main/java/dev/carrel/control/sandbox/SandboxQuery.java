@@ -1,0 +1,70 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
+import java.util.Arrays;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which sandboxes to list and how.
+ *
+ * @param page from 1
+ * @param search part of an id, session key, image or metadata value
+ */
+public record SandboxQuery(
+    int page,
+    int pageSize,
+    @Nullable SandboxStatus status,
+    @Nullable String search,
+    @Nullable String image,
+    SortBy sortBy,
+    boolean descending) {
+  public static final int MAX_PAGE_SIZE = 200;
+  private static final int MAX_PAGE = 1_000_000;
+
+  public SandboxQuery {
+    if (page < 1 || page > MAX_PAGE) {
+      throw SandboxException.invalid("page", "must be between 1 and " + MAX_PAGE);
+    }
+    if (pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
+      throw SandboxException.invalid("page_size", "must be between 1 and " + MAX_PAGE_SIZE);
+    }
+    if (search != null && search.length() > 256) {
+      throw SandboxException.invalid("search", "must have at most 256 characters");
+    }
+  }
+
+  /** The first page of everything, newest first. */
+  public static SandboxQuery all() {
+    return new SandboxQuery(1, 20, null, null, null, SortBy.CREATED_AT, true);
+  }
+
+  /** What a list can be ordered by. */
+  public enum SortBy {
+    CREATED_AT,
+    LAST_ACTIVITY_AT,
+    STATUS,
+    IMAGE,
+    MEMORY_MB,
+    EXEC_COUNT;
+
+    public String wireName() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    public static SortBy parse(String name) {
+      return Arrays.stream(values())
+          .filter(key -> key.wireName().equals(name))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  SandboxException.invalid(
+                      "sort_by",
+                      "cannot sort by '"
+                          + Text.printable(name, 32)
+                          + "'; one of "
+                          + Arrays.stream(values()).map(SortBy::wireName).toList()));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.carrel.control.sandbox;
+
+import java.time.Duration;
+import java.util.Set;
+
+/**
+ * Defaults and limits of sandboxes.
+ *
+ * @param defaultEngine {@code auto} takes the strongest usable engine that isolates
+ * @param allowedEngines engines that a request or {@code defaultEngine} may name; {@code process}
+ *     isolates nothing and is only ever used when it is named here
+ * @param maxSandboxes creating, running and stopped ones on this server
+ * @param maxSandboxesPerTenant the same for one tenant
+ * @param maxMemoryMb the most that one sandbox may ask for
+ * @param stoppedRetention how long a stopped or failed sandbox stays listed
+ * @param watchInterval how often machines are looked at for signs of death and idleness
+ */
+public record SandboxSettings(
+    String defaultEngine,
+    Set<String> allowedEngines,
+    String defaultImage,
+    long memoryMb,
+    double cpuCores,
+    long diskMb,
+    int pids,
+    int openFiles,
+    Duration idleTimeout,
+    Duration maxIdleTimeout,
+    long maxMemoryMb,
+    double maxCpuCores,
+    long maxDiskMb,
+    int maxPids,
+    int maxSandboxes,
+    int maxSandboxesPerTenant,
+    Duration stoppedRetention,
+    Duration watchInterval) {
+  public static final String AUTO = "auto";
+
+  public SandboxSettings {
+    allowedEngines = Set.copyOf(allowedEngines);
+  }
+
+  public static SandboxSettings defaults() {
+    return new SandboxSettings(
+        AUTO,
+        Set.of("native"),
+        "host",
+        512,
+        1,
+        1024,
+        512,
+        4096,
+        Duration.ofSeconds(1800),
+        Duration.ofDays(7),
+        65_536,
+        64,
+        1_048_576,
+        32_768,
+        1000,
+        200,
+        Duration.ofDays(1),
+        Duration.ofMillis(500));
+  }
+
+  public SandboxSettings withEngines(String newDefaultEngine, Set<String> newAllowedEngines) {
+    return new SandboxSettings(
+        newDefaultEngine,
+        newAllowedEngines,
+        defaultImage,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        openFiles,
+        idleTimeout,
+        maxIdleTimeout,
+        maxMemoryMb,
+        maxCpuCores,
+        maxDiskMb,
+        maxPids,
+        maxSandboxes,
+        maxSandboxesPerTenant,
+        stoppedRetention,
+        watchInterval);
+  }
+
+  public SandboxSettings withMaxSandboxes(int newMaxSandboxes, int newMaxSandboxesPerTenant) {
+    return new SandboxSettings(
+        defaultEngine,
+        allowedEngines,
+        defaultImage,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        openFiles,
+        idleTimeout,
+        maxIdleTimeout,
+        maxMemoryMb,
+        maxCpuCores,
+        maxDiskMb,
+        maxPids,
+        newMaxSandboxes,
+        newMaxSandboxesPerTenant,
+        stoppedRetention,
+        watchInterval);
+  }
+}

@@ -1,0 +1,136 @@
+package dev.carrel.guest;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Closes a connection when one wait on it lasts too long, which ends the wait with an exception.
+ * Hostile code may have stopped the process that ought to answer, so no wait for it is open-ended.
+ *
+ * <p>Only waiting counts: a caller that is slow to take what has arrived loses nothing. The price
+ * of a wait is two volatile writes; the timer looks again when the present wait could be over.
+ */
+final class Deadline implements AutoCloseable {
+  // One thread for all guests: closing a channel does not block, so it never falls behind.
+  private static final ScheduledThreadPoolExecutor TIMER = timer();
+  private static final long NOT_WAITING = Long.MIN_VALUE;
+
+  private final Closeable target;
+  private final long patience;
+  private volatile long waitingSince = NOT_WAITING;
+  private volatile boolean passed;
+  private @Nullable Future<?> check;
+  private long notBefore;
+  private boolean stopped;
+
+  Deadline(Closeable target, long patienceNanos) {
+    this.target = target;
+    this.patience = patienceNanos;
+    this.notBefore = System.nanoTime();
+    schedule(patienceNanos);
+  }
+
+  void beginWait() {
+    waitingSince = System.nanoTime();
+  }
+
+  void endWait() {
+    waitingSince = NOT_WAITING;
+  }
+
+  /** Whether it was this that closed the connection. */
+  boolean passed() {
+    return passed;
+  }
+
+  /** From now on, waits may last as long as they like until this much time is over. */
+  synchronized void suspend(long nanos) {
+    if (check != null) {
+      check.cancel(false);
+    }
+    notBefore = System.nanoTime() + nanos;
+    schedule(nanos + patience);
+  }
+
+  /** No wait is limited any more. */
+  @Override
+  public synchronized void close() {
+    stopped = true;
+    if (check != null) {
+      check.cancel(false);
+    }
+  }
+
+  private synchronized void schedule(long nanos) {
+    if (!stopped) {
+      check = TIMER.schedule(this::check, nanos, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private synchronized void check() {
+    long now = System.nanoTime();
+    long since = waitingSince;
+    long start = since == NOT_WAITING ? now : since;
+    long left = (start - notBefore > 0 ? start : notBefore) + patience - now;
+    if (left > 0) {
+      schedule(left);
+      return;
+    }
+    passed = true;
+    stopped = true;
+    try {
+      target.close();
+    } catch (IOException e) {
+      // The waiting thread gets the consequence; there is nobody here to tell.
+      stopped = true;
+    }
+  }
+
+  private static ScheduledThreadPoolExecutor timer() {
+    var timer =
+        new ScheduledThreadPoolExecutor(
+            1, Thread.ofPlatform().daemon().name("guest-deadlines").factory());
+    timer.setRemoveOnCancelPolicy(true);
+    return timer;
+  }
+
+  /**
+   * Interrupts the calling thread when opening a connection lasts too long, for there is no channel
+   * to close yet.
+   */
+  static final class Opening implements AutoCloseable {
+    private final Thread caller = Thread.currentThread();
+    private final Future<?> alarm;
+    private boolean done;
+    private boolean rung;
+
+    Opening(long patienceNanos) {
+      alarm = TIMER.schedule(this::ring, patienceNanos, TimeUnit.NANOSECONDS);
+    }
+
+    synchronized boolean passed() {
+      return rung;
+    }
+
+    private synchronized void ring() {
+      if (!done) {
+        rung = true;
+        caller.interrupt();
+      }
+    }
+
+    @Override
+    public synchronized void close() {
+      done = true;
+      alarm.cancel(false);
+      if (rung) {
+        // Ours, not the caller's: taken back before anybody else sees it.
+        Thread.interrupted();
+      }
+    }
+  }
+}

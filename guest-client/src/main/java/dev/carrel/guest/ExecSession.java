@@ -1,0 +1,260 @@
+package dev.carrel.guest;
+
+import dev.carrel.spi.Command.TerminalSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.FileChange;
+import dev.carrel.spi.SandboxException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to one exec. One thread takes events; any thread may send input and signals
+ * meanwhile. A reader that waits holds the program back: nothing is buffered here.
+ *
+ * <p>Closing ends the connection at once; the program's tree is killed by that unless it was
+ * started with {@code keep} or was detached.
+ */
+public final class ExecSession implements AutoCloseable {
+  /** Changes that the guest can report; its own journal is smaller. */
+  private static final int MAX_CHANGES = 100_000;
+
+  private final Connection connection;
+  private final ExecId id;
+  private final Answer answer;
+  private final boolean attached;
+  private final boolean control;
+  private final boolean reportsChanges;
+  private final List<FileChange> changes = new ArrayList<>();
+  private @Nullable GuestEvent first;
+  private boolean gapAllowed;
+  private @Nullable Channel openChannel;
+  private long offset;
+  private boolean ended;
+  private volatile boolean detached;
+
+  private ExecSession(
+      Connection connection, ExecId id, boolean attached, boolean control, boolean changes) {
+    this.connection = connection;
+    this.id = id;
+    this.answer = new Answer(connection, ErrorCode.EXEC_NOT_FOUND, "exec " + id);
+    this.attached = attached;
+    this.control = control;
+    this.reportsChanges = changes;
+  }
+
+  static ExecSession begin(Connection connection, ExecId id, ExecRequest request) {
+    var session = new ExecSession(connection, id, false, request.control(), request.changes());
+    session.readFirst();
+    var timeout = request.command().timeout();
+    if (timeout == null) {
+      connection.deadline().close();
+    } else {
+      // The guest ends the program in time. Should it not, our patience begins where its duty ends.
+      connection.deadline().suspend(timeout.plus(request.grace()).toNanos());
+    }
+    return session;
+  }
+
+  static ExecSession join(Connection connection, ExecId id) {
+    var session = new ExecSession(connection, id, true, true, true);
+    session.readFirst();
+    connection.deadline().close();
+    return session;
+  }
+
+  /** Whom a signal reaches. */
+  public enum Scope {
+    MAIN(0),
+    /** The main process's group; on a terminal, the one in its foreground. */
+    GROUP(1),
+    /** Every descendant, also those that left the group. */
+    TREE(2);
+
+    private final int wire;
+
+    Scope(int wire) {
+      this.wire = wire;
+    }
+  }
+
+  public ExecId id() {
+    return id;
+  }
+
+  /** Offset after the last output byte taken; where an attach would go on. For the reader. */
+  public long offset() {
+    return offset;
+  }
+
+  /**
+   * Waits for the next event. Null when there is none any more: after Exited, or when this session
+   * was closed or detached.
+   *
+   * @throws SandboxException {@code GUEST_LOST}, once, when the guest vanished or broke the
+   *     protocol
+   */
+  public @Nullable GuestEvent next() {
+    if (ended) {
+      return null;
+    }
+    GuestEvent event = first;
+    first = null;
+    try {
+      event = event == null ? read() : event;
+    } catch (IOException e) {
+      ended = true;
+      if (connection.closed() || detached) {
+        return null;
+      }
+      throw connection.lost(e);
+    } catch (SandboxException e) {
+      ended = true;
+      connection.close();
+      throw e;
+    }
+    if (event instanceof GuestEvent.Exited) {
+      ended = true;
+      connection.close();
+    }
+    return event;
+  }
+
+  /**
+   * Writes to standard input; consumes the buffer. Waits while the program does not read.
+   *
+   * @throws SandboxException {@code WRONG_STATE} when the exec's connection has ended
+   */
+  public void stdin(ByteBuffer bytes) {
+    send(() -> connection.sendRaw(Wire.DATA, bytes));
+  }
+
+  public void endStdin() {
+    send(() -> connection.sendEmpty(Wire.DATA_END));
+  }
+
+  /** Writes to the program's control channel; consumes the buffer. */
+  public void control(ByteBuffer bytes) {
+    send(() -> connection.sendRaw(Wire.CONTROL, bytes));
+  }
+
+  public void signal(int signal, Scope scope) {
+    Checks.range("signal", signal, 1, 64);
+    send(() -> connection.send(new Request(Wire.SIGNAL).put(10, signal).put(11, scope.wire)));
+  }
+
+  public void resize(TerminalSize size) {
+    send(
+        () ->
+            connection.send(
+                new Request(Wire.RESIZE)
+                    .put(Wire.TAG_ROWS, size.rows())
+                    .put(Wire.TAG_COLUMNS, size.columns())));
+  }
+
+  /** Leaves the program running; events end. */
+  public void detach() {
+    detached = true;
+    send(() -> connection.sendEmpty(Wire.DETACH));
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+  }
+
+  private void readFirst() {
+    first =
+        Guest.begin(
+            connection,
+            answer,
+            frames -> {
+              int type = frames.next();
+              if (type == Wire.EXITED && !attached) {
+                return ExecFrames.exited(frames.fields(), List.of());
+              }
+              if (type != Wire.STARTED) {
+                throw Answer.unexpected(type);
+              }
+              GuestEvent.Started started = ExecFrames.started(frames.fields(), id);
+              offset = started.offset();
+              gapAllowed = attached;
+              return started;
+            });
+  }
+
+  private @Nullable GuestEvent read() throws IOException {
+    while (true) {
+      if (openChannel != null && connection.remaining() > 0) {
+        return output(openChannel);
+      }
+      int type = connection.next();
+      if (type == Connection.END) {
+        if (detached) {
+          ended = true;
+          return null;
+        }
+        throw new EOFException("the guest went away before exec " + id + " ended");
+      }
+      GuestEvent event = event(type);
+      if (event != null) {
+        return event;
+      }
+    }
+  }
+
+  private @Nullable GuestEvent event(int type) throws IOException {
+    boolean mayGap = gapAllowed;
+    gapAllowed = false;
+    openChannel = null;
+    boolean streaming = changes.isEmpty();
+    if (streaming && (type == Wire.STDOUT || type == Wire.STDERR)) {
+      openChannel = type == Wire.STDOUT ? Channel.STDOUT : Channel.STDERR;
+      return connection.remaining() == 0 ? null : output(openChannel);
+    }
+    if (streaming && type == Wire.CONTROL_OUT && control) {
+      return connection.remaining() == 0
+          ? null
+          : new GuestEvent.Control(ByteBuffer.wrap(connection.raw()));
+    }
+    if (type == Wire.CHANGE && reportsChanges && changes.size() < MAX_CHANGES) {
+      changes.add(ExecFrames.change(answer.fields()));
+      return null;
+    }
+    if (type == Wire.GAP && mayGap) {
+      long lost = answer.fields().natural(10);
+      offset += lost;
+      return new GuestEvent.Gap(lost);
+    }
+    if (type == Wire.EXITED) {
+      return ExecFrames.exited(answer.fields(), changes);
+    }
+    throw Answer.unexpected(type);
+  }
+
+  private GuestEvent.Output output(Channel channel) throws IOException {
+    byte[] bytes = connection.raw();
+    offset += bytes.length;
+    return new GuestEvent.Output(channel, ByteBuffer.wrap(bytes));
+  }
+
+  private void send(Sending sending) {
+    try {
+      sending.run();
+    } catch (IOException e) {
+      // The reader learns how it ended; here it only matters that nobody listens any more.
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "exec " + id + " has ended: it takes no more input", e);
+    }
+  }
+
+  /** One write. */
+  private interface Sending {
+    void run() throws IOException;
+  }
+}

@@ -1,0 +1,27 @@
+package dev.carrel.guest;
+
+import java.util.List;
+
+/**
+ * What a search found.
+ *
+ * @param lines matching lines and their context, in the order of the files
+ * @param files how many files were looked into
+ * @param truncated whether there were more matches than the limit
+ */
+public record GrepResult(List<Line> lines, long files, long matches, boolean truncated) {
+  public GrepResult {
+    lines = List.copyOf(lines);
+  }
+
+  /**
+   * One line.
+   *
+   * @param number from 1
+   * @param text invalid UTF-8 is shown as U+FFFD
+   * @param context whether it only surrounds a match
+   * @param cut whether it was longer than shown
+   */
+  public record Line(
+      String path, boolean exact, long number, String text, boolean context, boolean cut) {}
+}

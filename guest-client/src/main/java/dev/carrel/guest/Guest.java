@@ -1,0 +1,167 @@
+package dev.carrel.guest;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.nio.channels.ByteChannel;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * The guest of one sandbox, as the host talks to it. Every call opens a connection of its own and
+ * blocks; many threads may call at once. Nothing the guest says is trusted: what breaks the
+ * protocol, and what does not come in time, is a {@code GUEST_LOST}.
+ */
+public final class Guest {
+  private static final int MAX_EXECS = 10_000;
+
+  private final GuestConnector connector;
+  private final GuestSettings settings;
+
+  public Guest(GuestConnector connector, GuestSettings settings) {
+    this.connector = connector;
+    this.settings = settings;
+  }
+
+  public static Guest of(Machine machine) {
+    return new Guest(machine::openGuest, GuestSettings.DEFAULT);
+  }
+
+  public GuestInfo ping() {
+    return ask(
+        new Request(Wire.PING),
+        ErrorCode.ENGINE_FAILED,
+        "ping",
+        answer -> {
+          Fields ok = answer.expect(Wire.OK);
+          return new GuestInfo(
+              (int) ok.integer(10, 1, Integer.MAX_VALUE),
+              Duration.ofMillis(ok.natural(11)),
+              (int) ok.integer(12, 0, Integer.MAX_VALUE));
+        });
+  }
+
+  /**
+   * Starts a program. Returns when it runs, or could not be started: then the session has an Exited
+   * alone.
+   */
+  public ExecSession exec(ExecId id, ExecRequest request) {
+    Connection connection = connect(ExecFrames.exec(id, request));
+    return ExecSession.begin(connection, id, request);
+  }
+
+  /**
+   * Joins a running or retained exec.
+   *
+   * @param from offset of the first output byte wanted; what is no longer kept comes as a Gap
+   */
+  public ExecSession attach(ExecId id, long from) {
+    return attach(id, ExecFrames.attach(id).put(11, from));
+  }
+
+  /** Joins a running or retained exec for what comes from now on. */
+  public ExecSession attachAtEnd(ExecId id) {
+    return attach(id, ExecFrames.attach(id));
+  }
+
+  private ExecSession attach(ExecId id, Request request) {
+    return ExecSession.join(connect(request), id);
+  }
+
+  /** Execs that run or are retained. */
+  public List<ExecInfo> list() {
+    return ask(
+        new Request(Wire.LIST),
+        ErrorCode.ENGINE_FAILED,
+        "list of execs",
+        answer -> answer.items(Wire.EXEC_INFO, MAX_EXECS, ExecFrames::info));
+  }
+
+  /** Drops a retained exec that has ended. */
+  public void forget(ExecId id) {
+    ask(
+        new Request(Wire.FORGET).put(10, "exec_id", id.value()),
+        ErrorCode.EXEC_NOT_FOUND,
+        "exec " + id,
+        answer -> answer.expect(Wire.OK));
+  }
+
+  /** Ends all processes, politely first, and then the guest itself. */
+  public void shutdown(Duration grace) {
+    ask(
+        new Request(Wire.SHUTDOWN).put(10, grace.toMillis()),
+        ErrorCode.ENGINE_FAILED,
+        "shutdown",
+        answer -> {
+          answer.connection().deadline().suspend(grace.toNanos());
+          return answer.expect(Wire.OK);
+        });
+  }
+
+  public GuestFiles files() {
+    return new GuestFiles(this);
+  }
+
+  /** A connection to 127.0.0.1 and this port inside the sandbox. */
+  public Tunnel tunnel(int port) {
+    Checks.range("port", port, 1, 65535);
+    Connection connection = connect(new Request(Wire.TUNNEL).put(10, port));
+    return begin(
+        connection,
+        new Answer(connection, ErrorCode.WRONG_STATE, "port " + port),
+        answer -> {
+          answer.expect(Wire.OK);
+          connection.deadline().close();
+          return new Tunnel(connection);
+        });
+  }
+
+  /** One request with an answer that ends, and the connection with it. */
+  <T> T ask(Request request, ErrorCode absent, String subject, Answer.Reader<T> reader) {
+    try (Connection connection = connect(request)) {
+      return begin(connection, new Answer(connection, absent, subject), reader);
+    }
+  }
+
+  /** Reads what comes first on a connection; closes it when that fails. */
+  static <T> T begin(Connection connection, Answer answer, Answer.Reader<T> reader) {
+    try {
+      return reader.read(answer);
+    } catch (IOException e) {
+      throw connection.lost(e);
+    } catch (SandboxException e) {
+      connection.close();
+      throw e;
+    }
+  }
+
+  /** Opens a connection and sends the request on it. */
+  Connection connect(Request request) {
+    String token = settings.token();
+    if (token != null) {
+      request.put(Wire.TAG_TOKEN, "token", token);
+    }
+    var connection = new Connection(open(), settings.patience());
+    try {
+      connection.open(request);
+      return connection;
+    } catch (IOException e) {
+      throw connection.lost(e);
+    }
+  }
+
+  private ByteChannel open() {
+    var opening = new Deadline.Opening(settings.patience().toNanos());
+    try (opening) {
+      return connector.open();
+    } catch (IOException e) {
+      String reason =
+          opening.passed()
+              ? "the guest took no connection for " + settings.patience().toMillis() + " ms"
+              : "no connection to the guest: " + e;
+      throw new SandboxException(ErrorCode.GUEST_LOST, reason, e);
+    }
+  }
+}

@@ -1,0 +1,256 @@
+package dev.carrel.guest;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Files of one sandbox. The guest does the work inside, as the sandbox's user, so a path means what
+ * it means there and can reach nothing else.
+ *
+ * <p>Paths go out as exact UTF-8 or are refused ({@code INVALID_INPUT}); for those that come back
+ * see {@link FileEntry#exact}.
+ */
+public final class GuestFiles {
+  private static final int MAX_DEPTH = 1000;
+  private static final int MAX_PATTERN = 4096;
+  private static final int MAX_OWNER_BITS = 32;
+  private static final int TYPE_LENGTH = 1;
+
+  private final Guest guest;
+
+  GuestFiles(Guest guest) {
+    this.guest = guest;
+  }
+
+  /** What is at this path; a link's target is looked at, not the link. */
+  public FileEntry stat(String path) {
+    return entry(new Request(Wire.STAT).path(10, "path", path), path);
+  }
+
+  /** What is at this path, be it a link. */
+  public FileEntry statLink(String path) {
+    return entry(new Request(Wire.STAT).path(10, "path", path).put(11, false), path);
+  }
+
+  /** A whole file. */
+  public FileDownload read(String path) {
+    return read(path, 0, Long.MAX_VALUE);
+  }
+
+  /**
+   * Part of a file, or less where it ends before.
+   *
+   * @param length {@code Long.MAX_VALUE} means to the end
+   */
+  public FileDownload read(String path, long offset, long length) {
+    if (offset < 0 || length < 0) {
+      throw SandboxException.invalid("range", "must not be negative");
+    }
+    Request request = new Request(Wire.READ).path(10, "path", path).put(11, offset);
+    if (length != Long.MAX_VALUE) {
+      request.put(12, length);
+    }
+    Connection connection = guest.connect(request);
+    return Guest.begin(
+        connection,
+        new Answer(connection, ErrorCode.FILE_NOT_FOUND, path),
+        answer -> new FileDownload(answer, entry(answer.expect(Wire.ENTRY)), length));
+  }
+
+  /**
+   * Begins to write a file; nothing is changed before {@link FileUpload#commit}, save appending.
+   */
+  public FileUpload write(FileWrite write) {
+    Request request =
+        new Request(Wire.WRITE)
+            .path(10, "path", write.path())
+            .put(11, write.mode())
+            .put(12, write.append())
+            .put(13, write.parents())
+            .put(15, write.ifAbsent());
+    write.size().ifPresent(size -> request.put(14, size));
+    return new FileUpload(guest.connect(request), write.path());
+  }
+
+  /** Writes a small file in one call. */
+  public FileEntry write(FileWrite write, byte[] content) {
+    try (FileUpload upload = write(write.withSize(content.length))) {
+      upload.write(content);
+      return upload.commit();
+    }
+  }
+
+  /**
+   * What is in a folder.
+   *
+   * @param depth 1 means only what is directly in it
+   */
+  public FileListing list(String path, int depth, int limit) {
+    Checks.range("depth", depth, 1, MAX_DEPTH);
+    return listing(
+        new Request(Wire.LIST_DIR).path(10, "path", path).put(11, depth), 12, limit, path);
+  }
+
+  /** Makes a folder, and those above it that are missing. */
+  public FileEntry mkdir(String path) {
+    return entry(new Request(Wire.MKDIR).path(10, "path", path), path);
+  }
+
+  /** Makes one folder; its parent must be there, and it must not. */
+  public FileEntry mkdirOnly(String path) {
+    return entry(new Request(Wire.MKDIR).path(10, "path", path).put(11, false), path);
+  }
+
+  public FileEntry move(String from, String to, OnExisting existing) {
+    return transfer(Wire.MOVE, from, to, existing);
+  }
+
+  /** Copies a file, or a folder with all it holds; links are copied as links. */
+  public FileEntry copy(String from, String to, OnExisting existing) {
+    return transfer(Wire.COPY, from, to, existing);
+  }
+
+  /** Removes and returns how many nodes went. */
+  public long remove(String path, RemoveOption... options) {
+    Set<RemoveOption> set = Set.copyOf(Arrays.asList(options));
+    Request request =
+        new Request(Wire.REMOVE)
+            .path(10, "path", path)
+            .put(11, set.contains(RemoveOption.RECURSIVE))
+            .put(12, set.contains(RemoveOption.MISSING_OK));
+    return guest.ask(
+        request, ErrorCode.FILE_NOT_FOUND, path, answer -> answer.expect(Wire.OK).natural(21));
+  }
+
+  /**
+   * Finds by name, newest first.
+   *
+   * @param pattern with {@code *}, {@code ?}, {@code [...]}, {@code {a,b}} and {@code **}
+   */
+  public FileListing glob(String root, String pattern, int limit, boolean hidden) {
+    Request request =
+        new Request(Wire.GLOB)
+            .path(10, "path", root)
+            .put(11, "pattern", pattern(pattern))
+            .put(13, hidden);
+    return listing(request, 12, limit, root);
+  }
+
+  /** Finds by content. */
+  public GrepResult grep(GrepRequest grep) {
+    Request request =
+        new Request(Wire.GREP)
+            .path(10, "path", grep.path())
+            .put(11, "pattern", pattern(grep.pattern()))
+            .put(13, grep.ignoreCase())
+            .put(14, grep.context())
+            .put(15, grep.limit())
+            .put(16, grep.maxLine())
+            .put(17, grep.fixed())
+            .put(18, grep.hidden());
+    if (grep.glob() != null) {
+      request.put(12, "glob", pattern(grep.glob()));
+    }
+    long lines = (long) grep.limit() * (1 + 2L * grep.context());
+    return guest.ask(
+        request,
+        ErrorCode.FILE_NOT_FOUND,
+        grep.path(),
+        answer -> {
+          List<GrepResult.Line> found =
+              answer.items(Wire.MATCH, lines, fields -> line(fields, grep.maxLine()));
+          Fields ok = answer.ok();
+          return new GrepResult(found, ok.natural(22), ok.natural(23), ok.flag(Wire.TAG_TRUNCATED));
+        });
+  }
+
+  /** Watches a folder and all below it. Returns once nothing can be missed any more. */
+  public FileWatch watch(String path) {
+    Connection connection = guest.connect(new Request(Wire.WATCH).path(10, "path", path));
+    return Guest.begin(
+        connection,
+        new Answer(connection, ErrorCode.FILE_NOT_FOUND, path),
+        answer -> {
+          answer.expect(Wire.OK);
+          connection.deadline().close();
+          return new FileWatch(connection, path);
+        });
+  }
+
+  static FileEntry entry(Fields fields) throws IOException {
+    Fields.Name path = fields.path(Wire.TAG_PATH);
+    String letter = fields.text(51, TYPE_LENGTH);
+    FileEntry.Type type = letter == null ? null : FileEntry.Type.of(letter);
+    if (type == null) {
+      throw new Malformed("an entry of no known type");
+    }
+    return new FileEntry(
+        path.shown(),
+        path.exact(),
+        type,
+        fields.natural(52),
+        (int) fields.integer(53, 0, 07777),
+        fields.integer(54, 0, (1L << MAX_OWNER_BITS) - 1),
+        fields.integer(55, 0, (1L << MAX_OWNER_BITS) - 1),
+        Instant.ofEpochSecond(0, fields.integer(56).orElse(0)),
+        fields.text(57, Fields.MAX_PATH),
+        fields.integer(58).orElse(0));
+  }
+
+  private static GrepResult.Line line(Fields fields, int maxLine) throws IOException {
+    Fields.Name path = fields.path(Wire.TAG_PATH);
+    String text = fields.text(61, maxLine);
+    return new GrepResult.Line(
+        path.shown(),
+        path.exact(),
+        fields.integer(60, 1, Long.MAX_VALUE),
+        text == null ? "" : text,
+        fields.flag(62),
+        fields.flag(63));
+  }
+
+  private FileEntry transfer(int type, String from, String to, OnExisting existing) {
+    Request request =
+        new Request(type)
+            .path(10, "from", from)
+            .path(11, "to", to)
+            .put(12, existing == OnExisting.REPLACE);
+    return entry(request, from);
+  }
+
+  private FileEntry entry(Request request, String subject) {
+    return guest.ask(
+        request,
+        ErrorCode.FILE_NOT_FOUND,
+        subject,
+        answer -> {
+          FileEntry entry = entry(answer.expect(Wire.ENTRY));
+          answer.expect(Wire.OK);
+          return entry;
+        });
+  }
+
+  private FileListing listing(Request request, int limitTag, int limit, String subject) {
+    Checks.range("limit", limit, 1, Checks.MAX_ENTRIES);
+    return guest.ask(
+        request.put(limitTag, limit),
+        ErrorCode.FILE_NOT_FOUND,
+        subject,
+        answer -> {
+          List<FileEntry> entries = answer.items(Wire.ENTRY, limit, GuestFiles::entry);
+          return new FileListing(entries, answer.ok().flag(Wire.TAG_TRUNCATED));
+        });
+  }
+
+  private static String pattern(String pattern) {
+    if (pattern.isEmpty() || pattern.length() > MAX_PATTERN) {
+      throw SandboxException.invalid("pattern", "must have 1 to " + MAX_PATTERN + " characters");
+    }
+    return pattern;
+  }
+}

@@ -1,0 +1,417 @@
+"""One loop that reads a request, runs it and writes its events.
+
+Only modules that the interpreter has loaded by itself are used before the first cell: each further import would cost
+more than the cell.
+
+Interrupts never strike between two lines of this module. The handler looks at the frame it interrupts: code of the user or
+of a library gets the KeyboardInterrupt, a frame of this module only has it noted and raises it at a place of its own choice
+(`checkpoint`). So a frame is written whole or not at all, and a second SIGINT at the worst moment changes nothing.
+"""
+
+import _signal
+import _thread
+import builtins
+import faulthandler
+import posix
+import sys
+
+EXECUTE, PING, COMPLETE, SHUTDOWN = 0x01, 0x02, 0x03, 0x04
+READY, RESULT, DISPLAY, ERROR, DONE, COMPLETIONS, PONG = range(0x81, 0x88)
+OK, FAILED, INTERRUPTED = 0, 1, 2
+SILENT = 1
+MAX_FRAME = 64 << 20
+
+# Out of the way of user code that closes or renumbers the small descriptors.
+REQUESTS, EVENTS = 602, 603
+
+ONLY_AST, ALLOW_AWAIT, FUTURE_FEATURES, IS_COROUTINE = 0x400, 0x2000, 0x1FE0000, 0x80
+OWN_FRAMES = globals()
+PLAIN_TYPES = {bool, int, float}
+
+
+async def _coroutine():
+    pass
+
+
+_sample = _coroutine()
+COROUTINE = type(_sample)
+_sample.close()
+
+
+class ProtocolError(Exception):
+    """The host broke the protocol; there is nobody left to tell but stderr."""
+
+
+class State:
+    """What the handler, the loop and display() share."""
+
+    armed = False  # a request is being served: SIGINT concerns it
+    pending = False  # SIGINT arrived while a frame of this module ran
+    forked = False  # this is a child of the kernel: it must not speak
+    request = 0
+    cells = 0
+    futures = 0  # `from __future__` lasts for the cells after it too
+    sources = {}  # file name -> source, newest last, for tracebacks and inspect.getsource
+    source_bytes = 0
+    write_lock = _thread.allocate_lock()
+
+
+state = State()
+main = type(sys)("__main__")
+
+
+def on_interrupt(_signum, frame):
+    if not state.armed:
+        return
+    if frame.f_globals is OWN_FRAMES:
+        state.pending = True
+        return
+    raise KeyboardInterrupt
+
+
+def checkpoint():
+    if state.pending:
+        state.pending = False
+        raise KeyboardInterrupt
+
+
+# ---- frames
+
+
+def u32(number):
+    return number.to_bytes(4, "little")
+
+
+def text(value):
+    data = value.encode("utf-8", "backslashreplace")
+    return u32(len(data)) + data
+
+
+def bundle_bytes(bundle):
+    parts = [u32(len(bundle))]
+    for mime, data in bundle:
+        parts.append(text(mime))
+        parts.append(u32(len(data)))
+        parts.append(data)
+    return b"".join(parts)
+
+
+def frame(kind, *parts):
+    return b"".join((u32(sum(map(len, parts))), bytes((kind,)), *parts))
+
+
+def write(data):
+    """Writes whole frames, from whichever thread; a forked child writes nothing."""
+    if state.forked:
+        return
+    with state.write_lock:
+        written = posix.write(EVENTS, data)
+        if written < len(data):
+            rest = memoryview(data)[written:]
+            while rest:
+                rest = rest[posix.write(EVENTS, rest) :]
+
+
+def display_event(bundle):
+    """Called by display() in user code, and for figures."""
+    write(frame(DISPLAY, u32(state.request), bundle_bytes(bundle)))
+    checkpoint()
+
+
+def read_request():
+    """The next request as (type, id, rest), or None at the end of the channel."""
+    data = posix.read(REQUESTS, 16384)
+    while data and len(data) < 5:
+        more = posix.read(REQUESTS, 16384)
+        data = data + more if more else b""
+    if not data:
+        return None
+    size = 5 + int.from_bytes(data[:4], "little")
+    if not 9 <= size <= MAX_FRAME + 5 or len(data) > size:
+        raise ProtocolError("a request of %d bytes, or one sent before the last was answered" % (size - 5))
+    if len(data) < size:
+        parts, missing = [data], size - len(data)
+        while missing:
+            part = posix.read(REQUESTS, min(missing, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            missing -= len(part)
+        data = b"".join(parts)
+    return data[4], int.from_bytes(data[5:9], "little"), data[9:]
+
+
+# ---- a cell
+
+
+def load(name):
+    """A module of this package, on first use; a traceback.py that lies in the user's folder must not be taken for Python's."""
+    module = sys.modules.get(__package__ + "." + name)
+    if module is None:
+        path = sys.path[:]
+        sys.path[:] = [entry for entry in path if entry]
+        try:
+            module = getattr(__import__(__package__, fromlist=(name,)), name)
+        finally:
+            sys.path[:] = path
+    return module
+
+
+def remember(name, source):
+    """Keeps sources for tracebacks; the oldest go when they are many."""
+    state.sources[name] = source
+    state.source_bytes += len(source)
+    while state.source_bytes > 8 << 20 and len(state.sources) > 1:
+        oldest = next(iter(state.sources))
+        state.source_bytes -= len(state.sources.pop(oldest))
+    linecache = sys.modules.get("linecache")
+    if linecache is not None:
+        load("imports").publish_sources(linecache)
+
+
+def parse(source, name):
+    flags = ONLY_AST | ALLOW_AWAIT | state.futures
+    try:
+        return compile(source, name, "exec", flags, True)
+    except SyntaxError as error:
+        translated = load("magics").translate(source, error)
+        if translated is None:
+            raise
+        return compile(translated, name, "exec", flags, True)
+
+
+def evaluate(code):
+    checkpoint()
+    value = eval(code, main.__dict__)
+    if code.co_flags & IS_COROUTINE:
+        return load("aio").run(value)
+    return value
+
+
+def run(source):
+    """Runs a cell; its value is that of its last expression."""
+    import _ast
+
+    state.cells += 1
+    name = "<cell %d>" % state.cells
+    remember(name, source)
+    if "sys.path" in source:
+        # site-packages join sys.path on the first import that needs them; who looks at the list wants to see them.
+        load("imports").complete_site()
+    tree = parse(source, name)
+    flags = ALLOW_AWAIT | state.futures
+    last = tree.body.pop() if tree.body and type(tree.body[-1]) is _ast.Expr else None
+    if tree.body:
+        code = compile(tree, name, "exec", flags, True)
+        state.futures |= code.co_flags & FUTURE_FEATURES
+        evaluate(code)
+    if last is None:
+        return None
+    value = evaluate(compile(_ast.Expression(last.value), name, "eval", flags | state.futures, True))
+    if type(value) is COROUTINE:
+        value = load("aio").run(value)
+    return None if source.rstrip().endswith(";") else value
+
+
+def result_bundle(value):
+    if type(value) in PLAIN_TYPES:
+        try:
+            return (("text/plain", repr(value).encode()),)
+        except ValueError:
+            pass  # an int with more digits than Python is willing to print
+    return load("rich").bundle(value)
+
+
+def flush_streams():
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except BaseException:
+            # Closed, replaced by something that cannot flush, or interrupted: the cell's own outcome stands.
+            continue
+
+
+def failure_event(failure):
+    """The status and ERROR event for an exception that ended a cell."""
+    if isinstance(failure, SystemExit) and failure.code in (None, 0):
+        return OK, b""
+    try:
+        kind, message, trace = load("failures").describe(failure)
+    except BaseException as second:
+        kind, message = type(failure).__name__, "(describing it failed with %s)" % type(second).__name__
+        trace = "%s: %s" % (kind, message)
+    event = frame(ERROR, u32(state.request), text(kind), text(message), text(trace))
+    return INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FAILED, event
+
+
+def flush_figures():
+    """Shows and closes the figures that a cell left open; None, or what went wrong."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return None
+    try:
+        load("rich").flush_figures()
+    except BaseException as failure:
+        return failure
+    return None
+
+
+def execute(flags, source):
+    status, last_event, failure = OK, b"", None
+    state.pending, state.armed = False, True
+    try:
+        value = run(source)
+        if value is not None and not flags & SILENT:
+            bundle = result_bundle(value)
+            last_event = frame(RESULT, u32(state.request), bundle_bytes(bundle))
+        del value
+    except BaseException as problem:
+        failure = problem
+    if state.forked:
+        leave_fork(failure)
+    figures_failure = flush_figures()
+    failure = failure or figures_failure
+    if failure is not None:
+        status, last_event = failure_event(failure)
+        forget(failure)
+    flush_streams()
+    end_request(status, last_event)
+
+
+def forget(failure):
+    """Lets go of the frames of an error, and with them of everything the cell had in local variables."""
+    try:
+        failure.__traceback__ = None
+    except BaseException:
+        return
+
+
+def end_request(status, last_event=b""):
+    state.armed = False
+    if _signal.getsignal(_signal.SIGINT) is not on_interrupt:
+        _signal.signal(_signal.SIGINT, on_interrupt)
+    write(last_event + frame(DONE, u32(state.request), bytes((status,))))
+
+
+# ---- other requests
+
+
+def complete(payload):
+    cursor = int.from_bytes(payload[:4], "little")
+    code = payload[8:]
+    status, event = OK, frame(COMPLETIONS, u32(state.request), u32(cursor), u32(cursor), u32(0))
+    state.pending, state.armed = False, True
+    try:
+        start, end, words = load("complete").matches(code, cursor, main.__dict__)
+        event = frame(
+            COMPLETIONS, u32(state.request), u32(start), u32(end), u32(len(words)), b"".join(map(text, words))
+        )
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BaseException:
+        status = FAILED  # a property of the user's object failed: no completions, and the kernel lives on
+    end_request(status, event)
+
+
+def shutdown():
+    """Ends the kernel as a script ends: exit handlers run, but a thread that never ends is not waited for."""
+    import atexit
+
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        pass  # already printed by atexit
+    flush_streams()
+
+
+def after_fork_in_child():
+    state.forked = True
+    state.write_lock = _thread.allocate_lock()
+    posix.close(REQUESTS)
+    posix.close(EVENTS)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+
+def leave_fork(failure):
+    """A forked child that comes to the end of its cell ends there, as at the end of a script."""
+    code = 0
+    if isinstance(failure, SystemExit):
+        code = failure.code if isinstance(failure.code, int) else int(failure.code is not None)
+    elif failure is not None:
+        sys.excepthook(type(failure), failure, failure.__traceback__)
+        code = 1
+    flush_streams()
+    posix._exit(code & 0xFF)
+
+
+# ---- start
+
+
+def prepare():
+    """Makes the interpreter look to user code as if it ran a script from standard input."""
+    posix.dup2(3, REQUESTS, False)
+    posix.dup2(4, EVENTS, False)
+    posix.close(3)
+    posix.close(4)
+    _signal.signal(_signal.SIGINT, on_interrupt)
+    posix.register_at_fork(after_in_child=after_fork_in_child)
+    faulthandler.enable()
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.stderr.reconfigure(line_buffering=True)
+    sys.argv = [""]
+    sys.modules["__main__"] = main
+    # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
+    if b"MPLBACKEND" not in posix.environ:
+        posix.environ[b"MPLBACKEND"] = b"agg"
+        posix.putenv(b"MPLBACKEND", b"agg")
+    load("imports").install()
+    builtins.display = display
+    builtins.input = no_input
+    builtins.exit = builtins.quit = leave_cell
+    builtins.help = show_help
+
+
+def display(*objects, **options):
+    """Shows each object in its richest form."""
+    return load("rich").display(*objects, **options)
+
+
+def no_input(prompt=""):
+    raise EOFError("input() has nothing to read: a context has no standard input. Put the value into the code.")
+
+
+def leave_cell(code=None):
+    """Ends the cell; the context and its variables live on."""
+    raise SystemExit(code)
+
+
+def show_help(*arguments):
+    import pydoc
+
+    return pydoc.help(*arguments) if arguments else print("help(object) shows its documentation.")
+
+
+def serve():
+    kernel_module = sys.modules["__main__"]  # kept alive: replacing it must not empty the starter's globals
+    prepare()
+    version = "%d.%d.%d" % sys.version_info[:3]
+    write(frame(READY, text("python"), text(version), text("plain")))
+    while True:
+        request = read_request()
+        if request is None:
+            shutdown()
+            break
+        kind, state.request, payload = request
+        if kind == EXECUTE:
+            execute(int.from_bytes(payload[:4], "little"), payload[8:].decode("utf-8", "replace"))
+        elif kind == PING:
+            end_request(OK, frame(PONG, u32(state.request)))
+        elif kind == COMPLETE:
+            complete(payload)
+        elif kind == SHUTDOWN:
+            shutdown()
+            end_request(OK)
+            break
+        else:
+            raise ProtocolError("request of unknown type 0x%02x" % kind)
+    del kernel_module
+    posix._exit(0)

@@ -1,0 +1,69 @@
+package dev.carrel.sdk;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import java.net.URI;
+import java.util.List;
+
+/**
+ * A Carrel server. Safe for many threads; calls block. Closing ends the connections and leaves the
+ * sandboxes alone.
+ *
+ * <pre>{@code
+ * try (var carrel = Carrel.connect(URI.create("http://127.0.0.1:8080"), token)) {
+ *   Sandbox sandbox = carrel.sandboxes().create();
+ *   System.out.println(sandbox.run("uname -a").stdout());
+ *   sandbox.delete();
+ * }
+ * }</pre>
+ */
+public final class Carrel implements AutoCloseable {
+  private static final TypeReference<EngineList> ENGINES = new TypeReference<>() {};
+  private static final TypeReference<LanguageList> LANGUAGES = new TypeReference<>() {};
+  private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
+
+  private final Transport transport;
+
+  private Carrel(Transport transport) {
+    this.transport = transport;
+  }
+
+  /** Makes a client; nothing is sent before the first call. */
+  public static Carrel connect(URI server, String token) {
+    return new Carrel(new Transport(server, token));
+  }
+
+  public Sandboxes sandboxes() {
+    return new Sandboxes(transport);
+  }
+
+  /** What the server can start sandboxes with, and what isolation each would really apply. */
+  public List<EngineInfo> engines() {
+    return transport.get("/api/v1/engines", ENGINES).engines();
+  }
+
+  /** Languages that contexts exist for. */
+  public List<String> languages() {
+    return transport.get("/api/v1/languages", LANGUAGES).languages().stream()
+        .map(LanguageInfo::name)
+        .toList();
+  }
+
+  /** Whether it answers, and which version it is. */
+  public Health health() {
+    return transport.get("/health", HEALTH);
+  }
+
+  @Override
+  public void close() {
+    transport.close();
+  }
+
+  /** The server's word about itself. */
+  public record Health(String status, String version) {}
+
+  private record LanguageList(List<LanguageInfo> languages) {}
+
+  private record LanguageInfo(String name) {}
+
+  private record EngineList(List<EngineInfo> engines) {}
+}

@@ -1,0 +1,54 @@
+package dev.carrel.sdk;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import java.util.Map;
+import java.util.Optional;
+
+/** Running code, event by event. For one thread, but any thread may close it. */
+public final class CodeStream implements AutoCloseable {
+  private static final TypeReference<Map<String, String>> BUNDLE = new TypeReference<>() {};
+
+  private final EventStream events;
+
+  CodeStream(EventStream events) {
+    this.events = events;
+  }
+
+  /** Waits for the next event; empty after Done. */
+  public Optional<CodeEvent> next() {
+    return events.next().map(CodeStream::parse);
+  }
+
+  private static CodeEvent parse(EventStream.Event event) {
+    return switch (event.name()) {
+      case "started" -> event.as(CodeEvent.Started.class);
+      case "stdout" -> new CodeEvent.Output(ExecEvent.Channel.STDOUT, text(event));
+      case "stderr" -> new CodeEvent.Output(ExecEvent.Channel.STDERR, text(event));
+      case "display" -> new CodeEvent.Display(bundle(event));
+      case "result" -> new CodeEvent.Result(bundle(event));
+      case "error" -> new CodeEvent.Failed(event.as(CodeError.class));
+      case "done" -> event.as(CodeEvent.Done.class);
+      default ->
+          throw CarrelException.unreachable(
+              "an event this client does not know: " + event.name(), null);
+    };
+  }
+
+  private static String text(EventStream.Event event) {
+    return event.json().path("text").asText();
+  }
+
+  private static Map<String, String> bundle(EventStream.Event event) {
+    try {
+      return Transport.JSON.readValue(event.data(), BUNDLE);
+    } catch (JsonProcessingException e) {
+      throw CarrelException.unreachable("an event that is not a mime bundle", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    events.close();
+  }
+}

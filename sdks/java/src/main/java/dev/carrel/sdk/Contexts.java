@@ -1,0 +1,69 @@
+package dev.carrel.sdk;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The persistent interpreters of one sandbox. */
+public final class Contexts {
+  private static final TypeReference<Context> CONTEXT = new TypeReference<>() {};
+  private static final TypeReference<ContextList> CONTEXTS = new TypeReference<>() {};
+
+  private final Transport transport;
+  private final String path;
+
+  Contexts(Transport transport, String sandboxPath) {
+    this.transport = transport;
+    this.path = sandboxPath + "/contexts";
+  }
+
+  /** Oldest first. */
+  public List<Context> list() {
+    return transport.get(path, CONTEXTS).contexts();
+  }
+
+  /** Starts an interpreter; returns when it is ready. */
+  public Context create(String language) {
+    return transport.post(path, Map.of("language", language), CONTEXT);
+  }
+
+  public Context get(String id) {
+    return transport.get(path + "/" + Transport.encode(id), CONTEXT);
+  }
+
+  /** Stops what runs and keeps all state. */
+  public void interrupt(String id) {
+    transport.post(path + "/" + Transport.encode(id) + "/interrupt", Map.of());
+  }
+
+  /** Starts it afresh under the same id; all state is lost. */
+  public Context restart(String id) {
+    return transport.post(path + "/" + Transport.encode(id) + "/restart", Map.of(), CONTEXT);
+  }
+
+  /** Ends it and everything it started. */
+  public void delete(String id) {
+    transport.delete(path + "/" + Transport.encode(id));
+  }
+
+  /**
+   * One interpreter.
+   *
+   * @param status starting, idle, busy or dead
+   * @param flavour plain or ipython
+   */
+  public record Context(
+      String id,
+      String sandboxId,
+      String language,
+      String status,
+      @Nullable String version,
+      @Nullable String flavour,
+      Instant createdAt,
+      Instant lastUsedAt,
+      long executions) {}
+
+  private record ContextList(List<Context> contexts) {}
+}

@@ -1,0 +1,168 @@
+package dev.carrel.sdk;
+
+import dev.carrel.sdk.ExecEvent.Channel;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.util.Base64;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command that is being followed. One thread reads the events; any thread may write, signal,
+ * resize or close.
+ */
+public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
+  private final Transport transport;
+  private final String sandboxPath;
+  private final EventStream events;
+  private volatile @Nullable String id;
+  private @Nullable ExecEvent first;
+
+  private Exec(Transport transport, String sandboxPath, EventStream events, @Nullable String id) {
+    this.transport = transport;
+    this.sandboxPath = sandboxPath;
+    this.events = events;
+    this.id = id;
+  }
+
+  static Exec start(Transport transport, String sandboxPath, ExecOptions options) {
+    EventStream events = transport.events(sandboxPath + "/exec?encoding=base64", options);
+    var exec = new Exec(transport, sandboxPath, events, null);
+    // The first event has the id, which every other call needs.
+    exec.first = exec.next().orElse(null);
+    return exec;
+  }
+
+  static Exec attach(Transport transport, String sandboxPath, String id, long from) {
+    String path =
+        sandboxPath + "/execs/" + Transport.encode(id) + "/output?encoding=base64&from=" + from;
+    return new Exec(transport, sandboxPath, transport.events(path, null), id);
+  }
+
+  public String id() {
+    String known = id;
+    if (known == null) {
+      throw CarrelException.unreachable("the stream ended before the command had an id", null);
+    }
+    return known;
+  }
+
+  /** Each event as it comes. Can be called once. */
+  @Override
+  public Iterator<ExecEvent> iterator() {
+    return new Iterator<>() {
+      private Optional<ExecEvent> upcoming = Optional.ofNullable(first);
+      private boolean over;
+
+      @Override
+      public boolean hasNext() {
+        if (upcoming.isEmpty() && !over) {
+          upcoming = Exec.this.next();
+          over = upcoming.isEmpty();
+        }
+        return upcoming.isPresent();
+      }
+
+      @Override
+      public ExecEvent next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException("the command has ended");
+        }
+        ExecEvent event = upcoming.orElseThrow();
+        upcoming = Optional.empty();
+        over = event instanceof ExecEvent.Exited;
+        return event;
+      }
+    };
+  }
+
+  private Optional<ExecEvent> next() {
+    return events
+        .next()
+        .map(
+            event ->
+                switch (event.name()) {
+                  case "started" -> {
+                    var started = event.as(ExecEvent.Started.class);
+                    id = started.id();
+                    yield started;
+                  }
+                  case "stdout" -> output(Channel.STDOUT, event);
+                  case "stderr" -> output(Channel.STDERR, event);
+                  case "gap" -> event.as(ExecEvent.Gap.class);
+                  case "exited" -> {
+                    var exited = event.as(ExecEvent.Exited.class);
+                    id = exited.id();
+                    yield exited;
+                  }
+                  default ->
+                      throw CarrelException.unreachable(
+                          "an event this client does not know: " + event.name(), null);
+                });
+  }
+
+  private static ExecEvent.Output output(Channel channel, EventStream.Event event) {
+    Chunk chunk = event.as(Chunk.class);
+    return new ExecEvent.Output(
+        channel, chunk.offset(), Base64.getDecoder().decode(chunk.base64()));
+  }
+
+  private record Chunk(long offset, String base64) {}
+
+  /** Writes standard input; returns when the sandbox has taken it. */
+  public void write(byte[] bytes, int length) {
+    stdin(bytes, length, false);
+  }
+
+  /** Closes standard input. */
+  public void closeStdin() {
+    stdin(new byte[0], 0, true);
+  }
+
+  private void stdin(byte[] bytes, int length, boolean end) {
+    transport.discard(
+        transport.send(
+            transport
+                .request(path() + "/stdin" + (end ? "?eof=true" : ""))
+                .header("Content-Type", "application/octet-stream")
+                .POST(BodyPublishers.ofByteArray(bytes, 0, length))));
+  }
+
+  /** Sends a signal by name, for example {@code SIGINT}, to the command's process group. */
+  public void signal(String name) {
+    transport.post(path() + "/signal", Map.of("signal", name));
+  }
+
+  /** Kills the command and everything it started. */
+  public void kill() {
+    transport.post(path() + "/signal", Map.of("signal", "SIGKILL", "scope", "tree"));
+  }
+
+  /** Tells the command's terminal its new size. */
+  public void resize(int rows, int cols) {
+    transport.post(path() + "/resize", new ExecOptions.TerminalSize(rows, cols));
+  }
+
+  /** Reads on to the end and drops the output. */
+  public OptionalInt waitFor() {
+    OptionalInt code = OptionalInt.empty();
+    for (ExecEvent event : this) {
+      if (event instanceof ExecEvent.Exited exited) {
+        code = OptionalInt.of(exited.exitCode());
+      }
+    }
+    return code;
+  }
+
+  private String path() {
+    return sandboxPath + "/execs/" + id();
+  }
+
+  @Override
+  public void close() {
+    events.close();
+  }
+}

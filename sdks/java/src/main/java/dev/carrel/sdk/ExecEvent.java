@@ -1,0 +1,53 @@
+package dev.carrel.sdk;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a command reports, in order: one Started, any Output and Gap, one Exited. Nothing follows
+ * Exited. A command that could not be started is an Exited with code 126 or 127 alone.
+ */
+public sealed interface ExecEvent {
+  /**
+   * @param pid inside the sandbox
+   * @param offset of the first output byte that follows
+   */
+  record Started(String id, long pid, long offset) implements ExecEvent {}
+
+  /** Bytes as the program wrote them. */
+  // A byte array for speed; equality of events is of no use to anybody.
+  @SuppressWarnings("ArrayRecordComponent")
+  record Output(Channel channel, long offset, byte[] bytes) implements ExecEvent {
+    public String text() {
+      return new String(bytes, StandardCharsets.UTF_8);
+    }
+  }
+
+  /** Output that is no longer kept. */
+  record Gap(long bytes) implements ExecEvent {}
+
+  /** The end; see {@link ExecResult} for the fields. */
+  record Exited(
+      String id,
+      int exitCode,
+      @Nullable Integer signal,
+      String cause,
+      boolean timedOut,
+      long outputBytes,
+      double durationMs,
+      double cpuMs,
+      long maxRssBytes,
+      int processesLeft,
+      List<FileChange> filesChanged,
+      boolean filesChangedTruncated,
+      @Nullable String message,
+      @Nullable String hint)
+      implements ExecEvent {}
+
+  /** Which stream; a terminal's output is STDOUT. */
+  enum Channel {
+    STDOUT,
+    STDERR
+  }
+}

@@ -1,0 +1,73 @@
+package dev.carrel.sdk;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to run and how.
+ *
+ * @param command a line of shell (a String) or a program with its arguments (a List)
+ * @param stdin the whole standard input, when it is known
+ * @param stdinOpen whether {@link Exec#write} will be used
+ * @param terminal its size, to give the command a terminal
+ */
+public record ExecOptions(
+    Object command,
+    @Nullable Double timeoutSeconds,
+    @Nullable String cwd,
+    Map<String, String> env,
+    @Nullable String stdin,
+    boolean stdinOpen,
+    @Nullable TerminalSize terminal,
+    boolean background) {
+
+  public ExecOptions {
+    env = Map.copyOf(env);
+  }
+
+  /** Rows and columns. */
+  public record TerminalSize(int rows, int cols) {}
+
+  public static ExecOptions shell(String line) {
+    return new ExecOptions(line, null, null, Map.of(), null, false, null, false);
+  }
+
+  public static ExecOptions of(List<String> arguments) {
+    return new ExecOptions(List.copyOf(arguments), null, null, Map.of(), null, false, null, false);
+  }
+
+  /** At its end the whole process tree is killed. */
+  public ExecOptions withTimeout(Duration timeout) {
+    return new ExecOptions(
+        command, timeout.toMillis() / 1000.0, cwd, env, stdin, stdinOpen, terminal, background);
+  }
+
+  public ExecOptions withCwd(String value) {
+    return new ExecOptions(
+        command, timeoutSeconds, value, env, stdin, stdinOpen, terminal, background);
+  }
+
+  public ExecOptions withEnv(Map<String, String> value) {
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, value, stdin, stdinOpen, terminal, background);
+  }
+
+  public ExecOptions withStdin(String value) {
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, env, value, stdinOpen, terminal, background);
+  }
+
+  public ExecOptions withStdinOpen(boolean value) {
+    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, value, terminal, background);
+  }
+
+  public ExecOptions withTerminal(@Nullable TerminalSize value) {
+    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, stdinOpen, value, background);
+  }
+
+  public ExecOptions withBackground(boolean value) {
+    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, value);
+  }
+}

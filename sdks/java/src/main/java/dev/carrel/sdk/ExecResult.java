@@ -1,0 +1,35 @@
+package dev.carrel.sdk;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command that ended, folded into one answer.
+ *
+ * @param exitCode for a signal 128 and its number
+ * @param cause returned, not_started, timed_out, killed, signalled, crashed, out_of_memory,
+ *     pids_limit or sandbox_lost
+ * @param stdoutTruncated whether the middle was cut out; the whole can be fetched by the exec's id
+ * @param message why it could not be started
+ * @param hint what to do about the cause
+ */
+public record ExecResult(
+    String id,
+    int exitCode,
+    @Nullable Integer signal,
+    String cause,
+    boolean timedOut,
+    String stdout,
+    String stderr,
+    long stdoutBytes,
+    long stderrBytes,
+    boolean stdoutTruncated,
+    boolean stderrTruncated,
+    double durationMs,
+    double cpuMs,
+    long maxRssBytes,
+    int processesLeft,
+    List<FileChange> filesChanged,
+    boolean filesChangedTruncated,
+    @Nullable String message,
+    @Nullable String hint) {}

@@ -1,0 +1,108 @@
+package dev.carrel.sdk;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import java.util.List;
+import java.util.Map;
+
+/** One sandbox. Safe for many threads. */
+public final class Sandbox {
+  private static final TypeReference<SandboxInfo> INFO = new TypeReference<>() {};
+  private static final TypeReference<ExecResult> EXEC_RESULT = new TypeReference<>() {};
+  private static final TypeReference<ExecInfo> EXEC_INFO = new TypeReference<>() {};
+  private static final TypeReference<ExecList> EXECS = new TypeReference<>() {};
+  private static final TypeReference<CodeResult> CODE_RESULT = new TypeReference<>() {};
+
+  private final Transport transport;
+  private final SandboxInfo info;
+  private final String path;
+
+  Sandbox(Transport transport, SandboxInfo info) {
+    this.transport = transport;
+    this.info = info;
+    this.path = Sandboxes.PATH + "/" + Transport.encode(info.id());
+  }
+
+  public String id() {
+    return info.id();
+  }
+
+  /** As it was when this object was made; see {@link #refresh()}. */
+  public SandboxInfo info() {
+    return info;
+  }
+
+  /** The same sandbox with what the server says now. */
+  public Sandbox refresh() {
+    return new Sandbox(transport, transport.get(path, INFO));
+  }
+
+  /** Changes what can be changed; names and types are those of {@code PATCH}. */
+  public Sandbox update(Map<String, Object> changes) {
+    return new Sandbox(transport, transport.patch(path, changes, INFO));
+  }
+
+  /** Ends every process in it and removes all its files. */
+  public void delete() {
+    transport.delete(path);
+  }
+
+  /** Runs a line of shell to its end. */
+  public ExecResult run(String shell) {
+    return run(ExecOptions.shell(shell));
+  }
+
+  /** Runs a command to its end. A command that fails is a result, not an exception. */
+  public ExecResult run(ExecOptions options) {
+    return transport.post(path + "/exec", options.withBackground(false), EXEC_RESULT);
+  }
+
+  /**
+   * Starts a command and follows it live. Closing the returned exec early kills the command, unless
+   * it was started in the background.
+   */
+  public Exec exec(ExecOptions options) {
+    return Exec.start(transport, path, options);
+  }
+
+  /** Starts a command that goes on by itself; find it again with {@link #execs()}. */
+  public ExecInfo background(ExecOptions options) {
+    return transport.post(path + "/exec", options.withBackground(true), EXEC_INFO);
+  }
+
+  /** Commands that run and those that ran lately, newest first. */
+  public List<ExecInfo> execs() {
+    return transport.get(path + "/execs", EXECS).execs();
+  }
+
+  /** Follows a command that was started before: its output from an offset on, then live. */
+  public Exec attach(String execId, long from) {
+    return Exec.attach(transport, path, execId, from);
+  }
+
+  /** Runs code in the sandbox's own context of that language and waits for its end. */
+  public CodeResult code(String language, String code) {
+    return code(CodeOptions.of(language, code));
+  }
+
+  /** Runs code to its end. Code that fails is a result, not an exception. */
+  public CodeResult code(CodeOptions options) {
+    return transport.post(path + "/code", options, CODE_RESULT);
+  }
+
+  /** Runs code and follows it live. Closing the stream early interrupts it. */
+  public CodeStream streamCode(CodeOptions options) {
+    return new CodeStream(transport.events(path + "/code", options));
+  }
+
+  /** The persistent interpreters of this sandbox. */
+  public Contexts contexts() {
+    return new Contexts(transport, path);
+  }
+
+  /** The files of this sandbox. */
+  public Files files() {
+    return new Files(transport, path);
+  }
+
+  private record ExecList(List<ExecInfo> execs) {}
+}

@@ -1,0 +1,199 @@
+package dev.carrel.sdk;
+
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What a new sandbox should be; everything left out has the server's default. */
+public record SandboxOptions(
+    @Nullable String image,
+    @Nullable String engine,
+    @Nullable String isolation,
+    @Nullable Long memoryMb,
+    @Nullable Double cpuCores,
+    @Nullable Long diskMb,
+    @Nullable Integer pids,
+    @Nullable Long idleTimeoutSeconds,
+    Map<String, String> envVars,
+    Map<String, String> metadata,
+    @Nullable String sessionKey) {
+
+  public SandboxOptions {
+    envVars = Map.copyOf(envVars);
+    metadata = Map.copyOf(metadata);
+  }
+
+  public static SandboxOptions defaults() {
+    return new SandboxOptions(
+        null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
+  }
+
+  public SandboxOptions withImage(@Nullable String value) {
+    return new SandboxOptions(
+        value,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** By name, for example {@code native}. */
+  public SandboxOptions withEngine(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        value,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** The least strength to accept, for example {@code namespaces}. */
+  public SandboxOptions withIsolation(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        value,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withMemoryMb(@Nullable Long value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        value,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withCpuCores(@Nullable Double value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        value,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withDiskMb(@Nullable Long value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        value,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withPids(@Nullable Integer value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        value,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** Stopped after this long without a call; zero means never. */
+  public SandboxOptions withIdleTimeout(@Nullable Duration value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        value == null ? null : value.toSeconds(),
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withEnvVars(Map<String, String> value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        value,
+        metadata,
+        sessionKey);
+  }
+
+  public SandboxOptions withMetadata(Map<String, String> value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        value,
+        sessionKey);
+  }
+
+  /** The same key gives the same sandbox for as long as it lives. */
+  public SandboxOptions withSessionKey(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        envVars,
+        metadata,
+        value);
+  }
+}

@@ -1,0 +1,215 @@
+package dev.carrel.sdk;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.DeserializationContext;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** One server over HTTP: paths, bodies, and errors turned into {@link CarrelException}s. */
+final class Transport implements AutoCloseable {
+  private static final int MAX_ERROR_BODY = 64 * 1024;
+
+  static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+          .defaultPropertyInclusion(
+              JsonInclude.Value.construct(
+                  JsonInclude.Include.NON_NULL, JsonInclude.Include.NON_NULL))
+          .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+          .addModule(new SimpleModule().addDeserializer(Instant.class, new InstantReader()))
+          .build();
+
+  /** RFC 3339 times, so that the client needs no module for java.time. */
+  private static final class InstantReader extends JsonDeserializer<Instant> {
+    @Override
+    public Instant deserialize(JsonParser parser, DeserializationContext context)
+        throws IOException {
+      return Instant.parse(parser.getText());
+    }
+  }
+
+  private final String base;
+  private final String authorization;
+  private final HttpClient client;
+
+  Transport(URI base, String token) {
+    String text = base.toString();
+    this.base = text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+    this.authorization = "Bearer " + token;
+    this.client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(Duration.ofSeconds(10))
+            .build();
+  }
+
+  <T> T get(String path, TypeReference<T> type) {
+    return read(send(request(path).GET()), type);
+  }
+
+  <T> T post(String path, Object body, TypeReference<T> type) {
+    return read(
+        send(request(path).POST(json(body)).header("Content-Type", "application/json")), type);
+  }
+
+  void post(String path, Object body) {
+    discard(send(request(path).POST(json(body)).header("Content-Type", "application/json")));
+  }
+
+  <T> T patch(String path, Object body, TypeReference<T> type) {
+    return read(
+        send(request(path).method("PATCH", json(body)).header("Content-Type", "application/json")),
+        type);
+  }
+
+  /** Opens a stream of events; {@code method} is GET when there is no body. */
+  EventStream events(String path, @Nullable Object body) {
+    HttpRequest.Builder request = request(path).header("Accept", "text/event-stream");
+    if (body != null) {
+      request.POST(json(body)).header("Content-Type", "application/json");
+    }
+    return new EventStream(send(request).body());
+  }
+
+  void delete(String path) {
+    discard(send(request(path).DELETE()));
+  }
+
+  /** The answer's body is the caller's to close. Statuses from 400 are exceptions. */
+  HttpResponse<InputStream> send(HttpRequest.Builder builder) {
+    HttpRequest request = builder.build();
+    HttpResponse<InputStream> response;
+    try {
+      response = client.send(request, BodyHandlers.ofInputStream());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw CarrelException.unreachable("interrupted while waiting for " + base, e);
+    } catch (IOException e) {
+      throw CarrelException.unreachable("no answer from " + base + ": " + reason(e), e);
+    }
+    if (response.statusCode() >= 400) {
+      throw failure(response);
+    }
+    return response;
+  }
+
+  HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create(base + path)).header("Authorization", authorization);
+  }
+
+  static HttpRequest.BodyPublisher json(Object body) {
+    try {
+      return BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body));
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("not expressible as JSON: " + body, e);
+    }
+  }
+
+  /** A file's path with each segment made safe; slashes stay. */
+  static String encodePath(String path) {
+    return Arrays.stream(path.split("/", -1))
+        .map(Transport::encode)
+        .collect(Collectors.joining("/"));
+  }
+
+  static String encode(String text) {
+    return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  static String query(Map<String, String> parameters) {
+    return parameters.isEmpty()
+        ? ""
+        : parameters.entrySet().stream()
+            .map(p -> encode(p.getKey()) + "=" + encode(p.getValue()))
+            .collect(Collectors.joining("&", "?", ""));
+  }
+
+  <T> T read(HttpResponse<InputStream> response, TypeReference<T> type) {
+    try (InputStream body = response.body()) {
+      return JSON.readValue(body, type);
+    } catch (IOException e) {
+      throw CarrelException.unreachable("the answer of " + base + " broke off: " + reason(e), e);
+    }
+  }
+
+  /** Reads to the end, so that the connection can serve the next call. */
+  void discard(HttpResponse<InputStream> response) {
+    try (InputStream body = response.body()) {
+      body.transferTo(OutputStream.nullOutputStream());
+    } catch (IOException e) {
+      throw CarrelException.unreachable("the answer of " + base + " broke off: " + reason(e), e);
+    }
+  }
+
+  private static CarrelException failure(HttpResponse<InputStream> response) {
+    int status = response.statusCode();
+    byte[] body;
+    try (InputStream in = response.body()) {
+      body = in.readNBytes(MAX_ERROR_BODY);
+    } catch (IOException e) {
+      body = new byte[0];
+    }
+    return failure(status, parseProblem(body));
+  }
+
+  static CarrelException failure(int status, JsonNode problem) {
+    String code = problem.path("code").asText("");
+    String detail =
+        problem.path("detail").asText(problem.path("title").asText("HTTP status " + status));
+    return new CarrelException(
+        ErrorCode.parse(code),
+        problem.path("status").asInt(status),
+        detail,
+        text(problem, "hint"),
+        text(problem, "field"),
+        null);
+  }
+
+  private static JsonNode parseProblem(byte[] body) {
+    try {
+      JsonNode node = JSON.readTree(body);
+      return node == null ? JSON.createObjectNode() : node;
+    } catch (IOException notJson) {
+      return JSON.createObjectNode();
+    }
+  }
+
+  private static @Nullable String text(JsonNode node, String name) {
+    return node.path(name).isTextual() ? node.path(name).asText() : null;
+  }
+
+  private static String reason(IOException e) {
+    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+  }
+
+  @Override
+  public void close() {
+    client.shutdownNow();
+    client.close();
+  }
+}

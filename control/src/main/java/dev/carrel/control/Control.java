@@ -4,9 +4,15 @@ import dev.carrel.control.context.Contexts;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.sandbox.Engines;
+import dev.carrel.control.sandbox.Recovery;
+import dev.carrel.control.sandbox.SandboxWatch;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /**
@@ -14,38 +20,69 @@ import java.util.List;
  * it leaves them running.
  */
 public final class Control implements AutoCloseable {
-  private Control() {}
+  private final Engines engines;
+  private final Database database;
+  private final Telemetry telemetry = new Telemetry();
+  private final Sandboxes sandboxes;
+  private final Execs execs;
+  private final Contexts contexts;
+  private final Files files;
+  private final SandboxWatch watch;
 
+  private Control(ControlSettings settings, List<Engine> engineList) {
+    engines = new Engines(engineList, settings.sandboxes());
+    database = Database.open(settings.dataDirectory().resolve("carrel.db"));
+    sandboxes = new Sandboxes(settings.sandboxes(), engines, database, telemetry);
+    execs = new Execs();
+    contexts = new Contexts();
+    files = new Files();
+    new Recovery(sandboxes, engines).run();
+    watch = new SandboxWatch(sandboxes, settings.sandboxes());
+  }
+
+  /** Takes the engines over: closing this closes them. */
   public static Control open(ControlSettings settings, List<Engine> engines) {
-    throw new UnsupportedOperationException();
+    try {
+      // Commands, output and variables of sandboxes are in it: nobody else may look.
+      java.nio.file.Files.createDirectories(
+          settings.dataDirectory(),
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot create " + settings.dataDirectory(), e);
+    }
+    return new Control(settings, engines);
   }
 
   public Sandboxes sandboxes() {
-    throw new UnsupportedOperationException();
+    return sandboxes;
   }
 
   public Execs execs() {
-    throw new UnsupportedOperationException();
+    return execs;
   }
 
   public Contexts contexts() {
-    throw new UnsupportedOperationException();
+    return contexts;
   }
 
   public Files files() {
-    throw new UnsupportedOperationException();
+    return files;
   }
 
   public Engines engines() {
-    throw new UnsupportedOperationException();
+    return engines;
   }
 
   public Telemetry telemetry() {
-    throw new UnsupportedOperationException();
+    return telemetry;
   }
 
+  /** Takes no new work, writes what is to be written, and leaves the sandboxes running. */
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    sandboxes.close();
+    watch.close();
+    database.close();
+    engines.close();
   }
 }

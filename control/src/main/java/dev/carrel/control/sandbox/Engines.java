@@ -2,23 +2,138 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** The engines of this server. Owns them: closing it closes them. */
+/**
+ * The engines of this server by name, and the choice among them. Never falls back to less isolation
+ * than was asked for. Owns the engines: closing it closes them.
+ */
 public final class Engines implements AutoCloseable {
-  private final List<Engine> engines;
+  private final Map<String, Engine> byName = new LinkedHashMap<>();
+  private final Set<String> allowed;
+  private final String defaultEngine;
 
   public Engines(List<Engine> engines, SandboxSettings settings) {
-    this.engines = List.copyOf(engines);
+    engines.forEach(engine -> byName.put(engine.name(), engine));
+    this.allowed = settings.allowedEngines();
+    this.defaultEngine = settings.defaultEngine();
   }
 
   /** What each engine can do, for doctors and health pages. */
   public List<Capabilities> capabilities() {
-    return engines.stream().map(Engine::capabilities).toList();
+    return byName.values().stream().map(Engine::capabilities).toList();
   }
 
   @Override
   public void close() {
-    engines.forEach(Engine::close);
+    byName.values().forEach(Engine::close);
+  }
+
+  /** The engines that may be used and can be. */
+  List<Engine> usable() {
+    return byName.values().stream()
+        .filter(engine -> allowed.contains(engine.name()) && engine.capabilities().usable())
+        .toList();
+  }
+
+  /**
+   * Picks an engine.
+   *
+   * @param name null: the default
+   * @param least null: whatever the engine gives
+   */
+  Engine choose(@Nullable String name, Isolation.@Nullable Strength least) {
+    String wanted = name == null ? defaultEngine : name;
+    Engine engine = wanted.equals(SandboxSettings.AUTO) ? strongest() : named(wanted);
+    Isolation.Strength strength = engine.capabilities().isolation().strength();
+    if (least != null && strength.compareTo(least) < 0) {
+      throw new SandboxException(
+              ErrorCode.ISOLATION_NOT_AVAILABLE,
+              "isolation: engine '%s' gives %s, not %s"
+                  .formatted(engine.name(), wireName(strength), wireName(least)))
+          .withHint(strongerHint(least));
+    }
+    return engine;
+  }
+
+  private Engine strongest() {
+    return usable().stream()
+        .filter(e -> e.capabilities().isolation().strength() != Isolation.Strength.NONE)
+        .max(Comparator.comparing(e -> e.capabilities().isolation().strength()))
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                        ErrorCode.ENGINE_NOT_AVAILABLE,
+                        "no engine on this host can isolate a sandbox: " + problems())
+                    .withHint(
+                        "run 'carrel doctor' to see what is missing; an engine without isolation"
+                            + " is only used when it is named and allowed"));
+  }
+
+  private Engine named(String name) {
+    Engine engine = byName.get(name);
+    if (engine == null) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_NOT_AVAILABLE,
+          "engine: there is no '%s'; one of %s"
+              .formatted(Text.printable(name, 32), byName.keySet()));
+    }
+    if (!allowed.contains(name)) {
+      throw new SandboxException(
+              ErrorCode.ENGINE_NOT_AVAILABLE, "engine: '" + name + "' is not allowed here")
+          .withHint("the operator can add it to sandboxes.allowed-engines");
+    }
+    Capabilities capabilities = engine.capabilities();
+    if (!capabilities.usable()) {
+      throw new SandboxException(
+              ErrorCode.ENGINE_NOT_AVAILABLE,
+              "engine: '%s' cannot be used on this host: %s"
+                  .formatted(name, String.join("; ", capabilities.problems())))
+          .withHint("run 'carrel doctor' to see what to install or allow");
+    }
+    return engine;
+  }
+
+  Optional<Engine> find(String name) {
+    return Optional.ofNullable(byName.get(name));
+  }
+
+  private String strongerHint(Isolation.Strength least) {
+    List<String> others =
+        usable().stream()
+            .filter(e -> e.capabilities().isolation().strength().compareTo(least) >= 0)
+            .map(Engine::name)
+            .toList();
+    return others.isEmpty()
+        ? "no engine on this host isolates that strongly; run 'carrel doctor' for what to install"
+        : "ask for engine " + String.join(" or ", others);
+  }
+
+  private String problems() {
+    var all = new ArrayList<String>();
+    for (Engine engine : byName.values()) {
+      if (!allowed.contains(engine.name())) {
+        all.add(engine.name() + " is not allowed");
+      } else {
+        engine.capabilities().problems().forEach(p -> all.add(engine.name() + ": " + p));
+      }
+    }
+    return all.isEmpty() ? "none is installed" : String.join("; ", all);
+  }
+
+  private static String wireName(Isolation.Strength strength) {
+    return strength.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -49,6 +49,111 @@ public record Sandbox(
     metadata = Map.copyOf(metadata);
   }
 
+  /** In another status; the generation moves on as the row's does. */
+  Sandbox withStatus(
+      SandboxStatus newStatus, @Nullable Instant newStoppedAt, @Nullable Failure newFailure) {
+    return new Sandbox(
+        id,
+        tenant,
+        owner,
+        newStatus,
+        generation + 1,
+        image,
+        engine,
+        runtime,
+        isolation,
+        limits,
+        idleTimeout,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey,
+        createdAt,
+        lastActivityAt,
+        newStoppedAt,
+        counters,
+        newFailure);
+  }
+
+  /** As it was really started. */
+  Sandbox withApplied(Isolation newIsolation, Limits newLimits) {
+    return new Sandbox(
+        id,
+        tenant,
+        owner,
+        status,
+        generation,
+        image,
+        engine,
+        runtime,
+        newIsolation,
+        newLimits,
+        idleTimeout,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey,
+        createdAt,
+        lastActivityAt,
+        stoppedAt,
+        counters,
+        failure);
+  }
+
+  /** With newer counts. */
+  Sandbox withActivity(Instant newLastActivityAt, Counters newCounters) {
+    return new Sandbox(
+        id,
+        tenant,
+        owner,
+        status,
+        generation,
+        image,
+        engine,
+        runtime,
+        isolation,
+        limits,
+        idleTimeout,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey,
+        createdAt,
+        newLastActivityAt,
+        stoppedAt,
+        newCounters,
+        failure);
+  }
+
+  /** With what a PATCH may change. */
+  Sandbox withConfiguration(
+      Limits newLimits,
+      Duration newIdleTimeout,
+      Map<String, String> newEnvVars,
+      Map<String, String> newMetadata) {
+    return new Sandbox(
+        id,
+        tenant,
+        owner,
+        status,
+        generation,
+        image,
+        engine,
+        runtime,
+        isolation,
+        newLimits,
+        newIdleTimeout,
+        networkEnabled,
+        newEnvVars,
+        newMetadata,
+        sessionKey,
+        createdAt,
+        lastActivityAt,
+        stoppedAt,
+        counters,
+        failure);
+  }
+
   /** What has been done with a sandbox. */
   public record Counters(
       long execCount, long execTotalMillis, long bytesUploaded, long bytesDownloaded) {

@@ -1,6 +1,8 @@
 package dev.carrel.control.sandbox;
 
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -8,8 +10,9 @@ import java.util.Set;
  *
  * @param defaultEngine {@code auto} takes the strongest usable engine that isolates
  * @param allowedEngines engines that a request or {@code defaultEngine} may name; {@code process}
- *     isolates nothing and is only ever used when it is named here
- * @param maxSandboxes creating, running and stopped ones on this server
+ *     isolates nothing and is only ever used when it is named
+ * @param images root folders by name, beside {@code host}
+ * @param maxSandboxes starting and running ones on this server
  * @param maxSandboxesPerTenant the same for one tenant
  * @param maxMemoryMb the most that one sandbox may ask for
  * @param stoppedRetention how long a stopped or failed sandbox stays listed
@@ -19,6 +22,7 @@ public record SandboxSettings(
     String defaultEngine,
     Set<String> allowedEngines,
     String defaultImage,
+    Map<String, Path> images,
     long memoryMb,
     double cpuCores,
     long diskMb,
@@ -35,16 +39,19 @@ public record SandboxSettings(
     Duration stoppedRetention,
     Duration watchInterval) {
   public static final String AUTO = "auto";
+  public static final String HOST_IMAGE = "host";
 
   public SandboxSettings {
     allowedEngines = Set.copyOf(allowedEngines);
+    images = Map.copyOf(images);
   }
 
   public static SandboxSettings defaults() {
     return new SandboxSettings(
         AUTO,
         Set.of("native"),
-        "host",
+        HOST_IMAGE,
+        Map.of(),
         512,
         1,
         1024,
@@ -67,6 +74,7 @@ public record SandboxSettings(
         newDefaultEngine,
         newAllowedEngines,
         defaultImage,
+        images,
         memoryMb,
         cpuCores,
         diskMb,
@@ -89,6 +97,7 @@ public record SandboxSettings(
         defaultEngine,
         allowedEngines,
         defaultImage,
+        images,
         memoryMb,
         cpuCores,
         diskMb,
@@ -102,6 +111,52 @@ public record SandboxSettings(
         maxPids,
         newMaxSandboxes,
         newMaxSandboxesPerTenant,
+        stoppedRetention,
+        watchInterval);
+  }
+
+  public SandboxSettings withWatch(Duration newStoppedRetention, Duration newWatchInterval) {
+    return new SandboxSettings(
+        defaultEngine,
+        allowedEngines,
+        defaultImage,
+        images,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        openFiles,
+        idleTimeout,
+        maxIdleTimeout,
+        maxMemoryMb,
+        maxCpuCores,
+        maxDiskMb,
+        maxPids,
+        maxSandboxes,
+        maxSandboxesPerTenant,
+        newStoppedRetention,
+        newWatchInterval);
+  }
+
+  public SandboxSettings withImages(Map<String, Path> newImages) {
+    return new SandboxSettings(
+        defaultEngine,
+        allowedEngines,
+        defaultImage,
+        newImages,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        openFiles,
+        idleTimeout,
+        maxIdleTimeout,
+        maxMemoryMb,
+        maxCpuCores,
+        maxDiskMb,
+        maxPids,
+        maxSandboxes,
+        maxSandboxesPerTenant,
         stoppedRetention,
         watchInterval);
   }

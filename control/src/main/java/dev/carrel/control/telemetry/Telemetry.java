@@ -2,6 +2,7 @@ package dev.carrel.control.telemetry;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -26,14 +27,14 @@ public final class Telemetry {
   }
 
   public Map<String, Value> snapshot() {
-    var values = new java.util.TreeMap<String, Value>();
+    var values = new TreeMap<String, Value>();
     meters.forEach(
         (name, meter) -> values.put(name, new Value(meter.count.sum(), meter.nanos.sum())));
     return values;
   }
 
   private Meter meter(String name) {
-    return meters.computeIfAbsent(name, unused -> new Meter());
+    return meters.computeIfAbsent(name, _ -> new Meter());
   }
 
   /**

@@ -1,0 +1,179 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A sandbox whose machine runs, as the other features use it. Counts in memory; the counts reach
+ * the database in batches.
+ */
+public final class RunningSandbox {
+  private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
+  private static final Duration DEATH_POLL = Duration.ofMillis(5);
+
+  private final Machine machine;
+  private final Guest guest;
+  private final Sandboxes sandboxes;
+  private final Sandbox.Counters before;
+  private final LongAdder execCount = new LongAdder();
+  private final LongAdder execMillis = new LongAdder();
+  private final LongAdder uploaded = new LongAdder();
+  private final LongAdder downloaded = new LongAdder();
+  private final AtomicInteger busy = new AtomicInteger();
+  private volatile Sandbox row;
+  private volatile Map<String, String> environment;
+  private volatile long lastActivityMillis;
+  private volatile boolean unsaved;
+
+  RunningSandbox(Sandbox row, Machine machine, Sandboxes sandboxes) {
+    this.row = row;
+    this.machine = machine;
+    this.guest = Guest.of(machine);
+    this.sandboxes = sandboxes;
+    this.before = row.counters();
+    this.environment = environment(row.envVars());
+    this.lastActivityMillis = row.lastActivityAt().toEpochMilli();
+  }
+
+  public SandboxId id() {
+    return row.id();
+  }
+
+  public Guest guest() {
+    return guest;
+  }
+
+  /** What every command gets, its own variables not counted. */
+  public Map<String, String> environment() {
+    return environment;
+  }
+
+  /** Counters of the machine, to be compared before and after. */
+  public Machine.Usage usage() {
+    return machine.usage();
+  }
+
+  /** The name of the engine that runs it. */
+  public String engine() {
+    return row.engine();
+  }
+
+  public void countExec(Duration duration) {
+    execCount.increment();
+    execMillis.add(duration.toMillis());
+    touch();
+  }
+
+  public void countUpload(long bytes) {
+    uploaded.add(bytes);
+    touch();
+  }
+
+  public void countDownload(long bytes) {
+    downloaded.add(bytes);
+    touch();
+  }
+
+  /** Notes that somebody uses it. */
+  public void touch() {
+    lastActivityMillis = System.currentTimeMillis();
+    unsaved = true;
+  }
+
+  /** Until the result is closed, the sandbox does not count as idle. */
+  public Use use() {
+    busy.incrementAndGet();
+    touch();
+    return () -> {
+      busy.decrementAndGet();
+      touch();
+    };
+  }
+
+  /**
+   * What a failed call to the guest should throw: when the machine is dead, the sandbox is marked
+   * so and the answer names the cause.
+   */
+  public SandboxException explain(SandboxException failure) {
+    if (failure.code() != ErrorCode.GUEST_LOST) {
+      return failure;
+    }
+    return died() ? Sandboxes.gone(sandboxes.died(this)) : failure;
+  }
+
+  /** Whether the machine is dead; a connection may break a moment before the engine knows. */
+  public boolean died() {
+    long end = System.nanoTime() + DEATH_NOTICE.toNanos();
+    while (machine.death().isEmpty()) {
+      if (System.nanoTime() - end > 0) {
+        return false;
+      }
+      LockSupport.parkNanos(DEATH_POLL.toNanos());
+    }
+    return true;
+  }
+
+  Machine machine() {
+    return machine;
+  }
+
+  Sandbox row() {
+    return row;
+  }
+
+  void row(Sandbox newRow) {
+    row = newRow;
+    environment = environment(newRow.envVars());
+  }
+
+  /** The sandbox with its present counters. */
+  Sandbox snapshot() {
+    return row.withActivity(lastActivity(), counters());
+  }
+
+  Instant lastActivity() {
+    return Instant.ofEpochMilli(lastActivityMillis);
+  }
+
+  Sandbox.Counters counters() {
+    return before.plus(
+        new Sandbox.Counters(execCount.sum(), execMillis.sum(), uploaded.sum(), downloaded.sum()));
+  }
+
+  boolean takeUnsaved() {
+    boolean was = unsaved;
+    unsaved = false;
+    return was;
+  }
+
+  boolean idle(Instant now) {
+    Duration timeout = row.idleTimeout();
+    return !timeout.isZero() && busy.get() == 0 && now.isAfter(lastActivity().plus(timeout));
+  }
+
+  private static Map<String, String> environment(Map<String, String> own) {
+    var environment = new LinkedHashMap<String, String>();
+    environment.put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    environment.put("HOME", Sandbox.WORKSPACE);
+    environment.put("USER", "user");
+    environment.put("LANG", "C.UTF-8");
+    environment.putAll(own);
+    return Map.copyOf(environment);
+  }
+
+  /** A use of the sandbox that has begun. */
+  public interface Use extends AutoCloseable {
+    @Override
+    void close();
+  }
+}

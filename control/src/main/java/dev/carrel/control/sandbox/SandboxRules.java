@@ -1,0 +1,159 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** What may be asked of a sandbox: defaults applied, bounds checked, the field at fault named. */
+final class SandboxRules {
+  private static final int MAX_ENTRIES = 256;
+  private static final int MAX_NAME = 256;
+  private static final int MAX_VALUE = 32 * 1024;
+  private static final int MAX_MAP_CHARS = 256 * 1024;
+  private static final int MAX_SESSION_KEY = 256;
+
+  private final SandboxSettings settings;
+
+  SandboxRules(SandboxSettings settings) {
+    this.settings = settings;
+  }
+
+  String image(@Nullable String asked) {
+    String image = asked == null ? settings.defaultImage() : asked;
+    root(image);
+    return image;
+  }
+
+  RootImage root(String image) {
+    if (image.equals(SandboxSettings.HOST_IMAGE)) {
+      return new RootImage.Host();
+    }
+    Path folder = settings.images().get(image);
+    if (folder == null) {
+      var known = new TreeSet<>(settings.images().keySet());
+      known.add(SandboxSettings.HOST_IMAGE);
+      throw new SandboxException(
+              ErrorCode.IMAGE_NOT_FOUND,
+              "image: there is no '" + Text.printable(image, 128) + "'; one of " + known)
+          .withHint("the operator can name a root folder under sandboxes.images");
+    }
+    return new RootImage.Folder(folder);
+  }
+
+  Limits limits(CreateSandbox request) {
+    return limits(
+        orElse(request.memoryMb(), settings.memoryMb()),
+        orElse(request.cpuCores(), settings.cpuCores()),
+        orElse(request.diskMb(), settings.diskMb()),
+        orElse(request.pids(), settings.pids()));
+  }
+
+  Limits limits(long memoryMb, double cpuCores, long diskMb, int pids) {
+    atMost("memory_mb", memoryMb, settings.maxMemoryMb());
+    atMost("disk_mb", diskMb, settings.maxDiskMb());
+    atMost("pids", pids, settings.maxPids());
+    if (!(cpuCores <= settings.maxCpuCores())) {
+      throw SandboxException.invalid("cpu_cores", "must be at most " + settings.maxCpuCores());
+    }
+    return new Limits(
+        DataSize.ofMebibytes(memoryMb),
+        cpuCores,
+        pids,
+        DataSize.ofMebibytes(diskMb),
+        settings.openFiles());
+  }
+
+  Duration idleTimeout(@Nullable Long seconds) {
+    if (seconds == null) {
+      return settings.idleTimeout();
+    }
+    long max = settings.maxIdleTimeout().toSeconds();
+    if (seconds < 0 || seconds > max) {
+      throw SandboxException.invalid(
+          "idle_timeout_seconds", "must be between 0 (never) and " + max);
+    }
+    return Duration.ofSeconds(seconds);
+  }
+
+  static void network(@Nullable Boolean enabled) {
+    if (Boolean.TRUE.equals(enabled)) {
+      throw SandboxException.invalid(
+              "network_enabled", "not available yet: a sandbox has its own loopback and no more")
+          .withHint("leave it out, and bring what the code needs in as files");
+    }
+  }
+
+  static Map<String, String> environment(Map<String, String> variables) {
+    check("env_vars", variables);
+    variables
+        .keySet()
+        .forEach(
+            name -> {
+              if (name.indexOf('=') >= 0) {
+                throw SandboxException.invalid(
+                    "env_vars", "not a variable: " + Text.printable(name, 64));
+              }
+            });
+    return variables;
+  }
+
+  static Map<String, String> metadata(Map<String, String> metadata) {
+    check("metadata", metadata);
+    return metadata;
+  }
+
+  static @Nullable String sessionKey(@Nullable String key) {
+    if (key != null && (key.isBlank() || key.length() > MAX_SESSION_KEY)) {
+      throw SandboxException.invalid(
+          "session_key", "must have 1 to " + MAX_SESSION_KEY + " characters");
+    }
+    return key;
+  }
+
+  private static void check(String field, Map<String, String> map) {
+    if (map.size() > MAX_ENTRIES) {
+      throw SandboxException.invalid(field, "must have at most " + MAX_ENTRIES + " entries");
+    }
+    long total = 0;
+    for (Map.Entry<String, String> entry : map.entrySet()) {
+      String name = entry.getKey();
+      String value = entry.getValue();
+      if (name.isEmpty() || name.length() > MAX_NAME) {
+        throw SandboxException.invalid(field, "a name must have 1 to " + MAX_NAME + " characters");
+      }
+      if (value.length() > MAX_VALUE) {
+        throw SandboxException.invalid(
+            field, Text.printable(name, 64) + " is longer than " + MAX_VALUE + " characters");
+      }
+      if (name.indexOf('\0') >= 0 || value.indexOf('\0') >= 0) {
+        throw SandboxException.invalid(field, Text.printable(name, 64) + " contains NUL");
+      }
+      total += name.length() + value.length();
+    }
+    if (total > MAX_MAP_CHARS) {
+      throw SandboxException.invalid(
+          field, "must have at most " + MAX_MAP_CHARS + " characters in all");
+    }
+  }
+
+  private static void atMost(String field, long value, long max) {
+    if (value > max) {
+      throw SandboxException.invalid(field, "must be at most " + max);
+    }
+    if (value < 1) {
+      throw SandboxException.invalid(field, "must be positive");
+    }
+  }
+
+  private static <T> T orElse(@Nullable T value, T other) {
+    return value == null ? other : value;
+  }
+}

@@ -1,0 +1,281 @@
+package dev.carrel.control.store;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.ReentrantLock;
+import org.flywaydb.core.Flyway;
+import org.jdbi.v3.core.Handle;
+import org.jdbi.v3.core.HandleCallback;
+import org.jdbi.v3.core.HandleConsumer;
+import org.jdbi.v3.core.Jdbi;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.sqlite.SQLiteConfig;
+import org.sqlite.SQLiteDataSource;
+
+/**
+ * The SQLite file. One connection writes, a few read beside it (WAL). Bookkeeping that no caller
+ * waits for goes through {@link #later} and is written in batches by one thread.
+ */
+public final class Database implements AutoCloseable {
+  /** The newest migration; when the file has it already, looking for others is skipped. */
+  static final String SCHEMA_VERSION = "1";
+
+  private static final Logger LOG = LoggerFactory.getLogger(Database.class);
+  private static final int READERS = 4;
+  private static final int MAX_PENDING = 10_000;
+  private static final int MAX_BATCH = 512;
+
+  private final ReentrantLock writing = new ReentrantLock(true);
+  private final Connection writerConnection;
+  private final Jdbi writer;
+  private final List<Connection> readerConnections = new ArrayList<>();
+  private final BlockingQueue<Jdbi> readers = new ArrayBlockingQueue<>(READERS);
+  private final BlockingQueue<Pending> pending = new LinkedBlockingQueue<>(MAX_PENDING);
+  private final Thread batches;
+
+  private Database(SQLiteDataSource source) throws SQLException {
+    writerConnection = source.getConnection();
+    writer = Jdbi.create(writerConnection);
+    for (int i = 0; i < READERS; i++) {
+      Connection connection = source.getConnection();
+      readerConnections.add(connection);
+      readers.add(Jdbi.create(connection));
+    }
+    batches = Thread.ofPlatform().daemon().name("store-batches").start(this::writeBatches);
+  }
+
+  /** Opens or makes the file and brings its schema up to date. */
+  public static Database open(Path file) {
+    try {
+      if (!Files.exists(file)) {
+        // Environment variables of sandboxes are in it: nobody else may read it.
+        Files.createFile(
+            file,
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      }
+      SQLiteDataSource source = dataSource(file);
+      migrate(source);
+      return new Database(source);
+    } catch (SQLException e) {
+      throw new IllegalStateException("cannot open the database " + file + ": " + e, e);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot create the database " + file, e);
+    }
+  }
+
+  /** Runs in one transaction; what it throws rolls back. */
+  public <T> T write(HandleCallback<T, RuntimeException> work) {
+    writing.lock();
+    try {
+      return writer.inTransaction(work);
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  public <T> T read(HandleCallback<T, RuntimeException> work) {
+    Jdbi reader = takeReader();
+    try {
+      return reader.withHandle(work);
+    } finally {
+      readers.add(reader);
+    }
+  }
+
+  /** Writes soon, in order; blocks only when far too much is waiting already. */
+  public void later(HandleConsumer<RuntimeException> work) {
+    enqueue(new Pending.Write(work));
+  }
+
+  /** Returns when everything given to {@link #later} before is written. */
+  public void flush() {
+    var mark = new Pending.Mark(new CountDownLatch(1));
+    enqueue(mark);
+    awaitUninterruptibly(mark.reached());
+  }
+
+  @Override
+  public void close() {
+    enqueue(new Pending.Stop());
+    joinBatches();
+    try {
+      for (Connection connection : readerConnections) {
+        connection.close();
+      }
+      writerConnection.close();
+    } catch (SQLException e) {
+      throw new IllegalStateException("cannot close the database: " + e, e);
+    }
+  }
+
+  static SQLiteDataSource dataSource(Path file) {
+    var config = new SQLiteConfig();
+    config.setJournalMode(SQLiteConfig.JournalMode.WAL);
+    config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
+    config.setTransactionMode(SQLiteConfig.TransactionMode.IMMEDIATE);
+    config.enforceForeignKeys(true);
+    config.setBusyTimeout(10_000);
+    var source = new SQLiteDataSource(config);
+    source.setUrl("jdbc:sqlite:" + file);
+    return source;
+  }
+
+  private static void migrate(SQLiteDataSource source) throws SQLException {
+    if (SCHEMA_VERSION.equals(installedVersion(source))) {
+      return;
+    }
+    Flyway.configure(Database.class.getClassLoader())
+        .dataSource(source)
+        .locations("classpath:db/migration")
+        .load()
+        .migrate();
+  }
+
+  private static String installedVersion(SQLiteDataSource source) throws SQLException {
+    try (Connection connection = source.getConnection();
+        var statement = connection.createStatement()) {
+      try (var table =
+          statement.executeQuery(
+              "SELECT 1 FROM sqlite_master WHERE name = 'flyway_schema_history'")) {
+        if (!table.next()) {
+          return "";
+        }
+      }
+      try (var rows =
+          statement.executeQuery(
+              "SELECT version FROM flyway_schema_history WHERE success = 1"
+                  + " ORDER BY installed_rank DESC LIMIT 1")) {
+        return rows.next() ? String.valueOf(rows.getString(1)) : "";
+      }
+    }
+  }
+
+  private void writeBatches() {
+    var batch = new ArrayList<Pending>();
+    boolean stopped = false;
+    while (!stopped) {
+      try {
+        batch.add(pending.take());
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+      pending.drainTo(batch, MAX_BATCH);
+      stopped = writeBatch(batch);
+      batch.clear();
+    }
+  }
+
+  private boolean writeBatch(List<Pending> batch) {
+    boolean stop = false;
+    write(
+        handle -> {
+          batch.forEach(item -> writeOne(handle, item));
+          return true;
+        });
+    for (Pending item : batch) {
+      switch (item) {
+        case Pending.Write _ -> {}
+        case Pending.Mark mark -> mark.reached().countDown();
+        case Pending.Stop _ -> stop = true;
+      }
+    }
+    return stop;
+  }
+
+  private static void writeOne(Handle handle, Pending item) {
+    if (item instanceof Pending.Write(var work)) {
+      try {
+        work.useHandle(handle);
+      } catch (RuntimeException e) {
+        // The top of a loop: one bad row must not take the others of its batch with it.
+        LOG.error("bookkeeping was not written", e);
+      }
+    }
+  }
+
+  private void enqueue(Pending item) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          pending.put(item);
+          return;
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Jdbi takeReader() {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return readers.take();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        latch.await();
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void joinBatches() {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        batches.join();
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private sealed interface Pending {
+    record Write(HandleConsumer<RuntimeException> work) implements Pending {}
+
+    record Mark(CountDownLatch reached) implements Pending {}
+
+    record Stop() implements Pending {}
+  }
+}

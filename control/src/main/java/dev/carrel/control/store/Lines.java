@@ -1,0 +1,73 @@
+package dev.carrel.control.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Lists and maps of text as one column: a line per item, with line ends and backslashes escaped, so
+ * that the file can be read and searched with any SQLite shell.
+ */
+public final class Lines {
+  private Lines() {}
+
+  public static String ofList(List<String> items) {
+    var out = new StringBuilder();
+    for (String item : items) {
+      escape(item, out);
+      out.append('\n');
+    }
+    return out.toString();
+  }
+
+  public static List<String> toList(String text) {
+    var items = new ArrayList<String>();
+    var item = new StringBuilder();
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '\n') {
+        items.add(item.toString());
+        item.setLength(0);
+      } else if (c == '\\' && i + 1 < text.length()) {
+        i++;
+        item.append(text.charAt(i) == 'n' ? '\n' : text.charAt(i));
+      } else {
+        item.append(c);
+      }
+    }
+    return items;
+  }
+
+  /** Names and values on lines of their own, in the order of the names. */
+  public static String ofMap(Map<String, String> map) {
+    var items = new ArrayList<String>();
+    new TreeMap<>(map)
+        .forEach(
+            (name, value) -> {
+              items.add(name);
+              items.add(value);
+            });
+    return ofList(items);
+  }
+
+  public static Map<String, String> toMap(String text) {
+    List<String> items = toList(text);
+    var map = new TreeMap<String, String>();
+    for (int i = 0; i + 1 < items.size(); i += 2) {
+      map.put(items.get(i), items.get(i + 1));
+    }
+    return map;
+  }
+
+  private static void escape(String item, StringBuilder out) {
+    for (int i = 0; i < item.length(); i++) {
+      char c = item.charAt(i);
+      switch (c) {
+        case '\n' -> out.append("\\n");
+        case '\\' -> out.append("\\\\");
+        default -> out.append(c);
+      }
+    }
+  }
+}

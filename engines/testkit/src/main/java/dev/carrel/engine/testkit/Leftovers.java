@@ -1,0 +1,105 @@
+package dev.carrel.engine.testkit;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** What is still on the host that carries a certain name: an honest count after a removal. */
+public final class Leftovers {
+  private static final int CGROUP_DEPTH = 8;
+
+  private Leftovers() {}
+
+  /** Processes, mounts, cgroups and files below the folder that have the word in their name. */
+  public static List<String> of(String word, Path folder) {
+    var found = new ArrayList<String>();
+    processes(word).forEach(pid -> found.add("process " + pid + ": " + commandLine(pid)));
+    for (String line : lines(Path.of("/proc/self/mountinfo"))) {
+      if (line.contains(word)) {
+        found.add("mount " + line);
+      }
+    }
+    found.addAll(named(word, Path.of("/sys/fs/cgroup"), CGROUP_DEPTH));
+    found.addAll(named(word, folder, Integer.MAX_VALUE));
+    return found;
+  }
+
+  /** Live processes of this host with the word in their command line. */
+  public static List<Long> processes(String word) {
+    return ProcessHandle.allProcesses()
+        .map(ProcessHandle::pid)
+        .filter(pid -> commandLine(pid).contains(word))
+        .toList();
+  }
+
+  private static String commandLine(long pid) {
+    try {
+      byte[] arguments = Files.readAllBytes(Path.of("/proc/" + pid + "/cmdline"));
+      return new String(arguments, StandardCharsets.UTF_8).replace('\0', ' ');
+    } catch (IOException e) {
+      return ""; // it ended while we looked
+    }
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<String> named(String word, Path folder, int depth) {
+    var found = new ArrayList<String>();
+    if (!Files.isDirectory(folder)) {
+      return found;
+    }
+    var visitor =
+        new SimpleFileVisitor<Path>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes) {
+            return visitFile(path, attributes);
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path path, BasicFileAttributes attributes) {
+            if (path.getFileName() != null && path.getFileName().toString().contains(word)) {
+              found.add("path " + path);
+            }
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path path, IOException failure) {
+            return FileVisitResult.CONTINUE; // gone meanwhile
+          }
+        };
+    try {
+      Files.walkFileTree(folder, Set.of(), depth, visitor);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return found;
+  }
+
+  /** Removes a folder with all it holds. */
+  public static void delete(Path folder) {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

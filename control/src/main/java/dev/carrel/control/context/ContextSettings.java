@@ -32,7 +32,7 @@ public record ContextSettings(
         Duration.ofSeconds(30),
         Duration.ofHours(1),
         Duration.ofSeconds(2),
-        Duration.ofSeconds(60),
+        Duration.ofMinutes(1),
         16,
         16,
         DataSize.ofMebibytes(4),

@@ -25,7 +25,7 @@ public record ExecSettings(
 
   public static ExecSettings defaults() {
     return new ExecSettings(
-        Duration.ofSeconds(120),
+        Duration.ofMinutes(2),
         Duration.ofHours(1),
         Duration.ofDays(7),
         64,

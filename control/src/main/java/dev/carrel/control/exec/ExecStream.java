@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * foreground exec that still runs kills its whole process tree; closing any other only stops
  * looking.
  */
+@SuppressWarnings("DoNotCallSuggester")
 public final class ExecStream implements AutoCloseable {
   private final ExecId id;
 
@@ -23,12 +24,12 @@ public final class ExecStream implements AutoCloseable {
 
   /** Waits for the next event; null after Exited. */
   public @Nullable ExecEvent next() throws InterruptedException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** As {@link #next()}, but throws nothing and returns {@link #NOTHING} when the time is over. */
   public @Nullable ExecEvent next(Duration patience) throws InterruptedException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** What {@link #next(Duration)} returns when nothing came in time. */
@@ -36,16 +37,16 @@ public final class ExecStream implements AutoCloseable {
 
   /** Where to resume after the events seen so far. */
   public long offset() {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** The folded result; waits for the end. */
   public ExecResult result() throws InterruptedException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 }

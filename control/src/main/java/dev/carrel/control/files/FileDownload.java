@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /** A file being read. Must be closed. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class FileDownload implements AutoCloseable {
   private final FileEntry entry;
   private final long offset;
@@ -31,11 +32,11 @@ public final class FileDownload implements AutoCloseable {
 
   /** Writes the bytes; fails rather than write fewer than {@link #length()}. */
   public void transferTo(OutputStream out) throws IOException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 }

@@ -4,17 +4,18 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** Changes under a directory, live. For one thread; must be closed. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class FileEvents implements AutoCloseable {
   FileEvents() {}
 
   /** Waits for the next change; null when the time is over. */
   public @Nullable FileEvent next(Duration patience) throws InterruptedException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** One change. */

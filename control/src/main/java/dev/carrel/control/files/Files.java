@@ -11,65 +11,66 @@ import org.jspecify.annotations.Nullable;
  * Files of sandboxes. A relative path starts at /workspace; {@code ..}, NUL and over-long paths are
  * refused with the field {@code path}.
  */
+@SuppressWarnings("DoNotCallSuggester")
 public final class Files {
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileDownload read(
       Caller caller, SandboxId sandbox, String path, @Nullable ByteRange range) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** Streams {@code body} into the file; readers see the old file or the new one. */
   public FileEntry write(
       Caller caller, SandboxId sandbox, String path, InputStream body, WriteFile options)
       throws IOException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileEntry mkdir(Caller caller, SandboxId sandbox, String path, boolean parents) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileEntry move(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileEntry copy(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** How many files and folders were removed. */
   public long remove(
       Caller caller, SandboxId sandbox, String path, boolean recursive, boolean missingOk) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** Newest first. */
   public FileListing glob(
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   public FileEvents watch(Caller caller, SandboxId sandbox, String path, boolean recursive) {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 
   /** Writes a zip of a directory; links are left out. */
   public void zip(Caller caller, SandboxId sandbox, String path, OutputStream out)
       throws IOException {
-    throw new UnsupportedOperationException();
+    throw dev.carrel.control.telemetry.Soon.here();
   }
 }

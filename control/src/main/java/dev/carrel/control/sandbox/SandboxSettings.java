@@ -57,7 +57,7 @@ public record SandboxSettings(
         1024,
         512,
         4096,
-        Duration.ofSeconds(1800),
+        Duration.ofMinutes(30),
         Duration.ofDays(7),
         65_536,
         64,

@@ -1,6 +1,134 @@
-/* The guest: see ../README.md. */
-int
-main(void)
+/* The guest: see ../README.md. Chooses the role. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#pragma weak spawn_main
+
+#define GUEST_VERSION "0.1.0"
+#define TOKEN_MAX 4096
+
+static int
+usage(void)
 {
-	return 0;
+	fprintf(stderr,
+		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH]\n"
+		"       guest spawn ...\n"
+		"       guest version\n");
+	return 2;
+}
+
+static int
+complain(const char *what, const char *name)
+{
+	fprintf(stderr, "guest: %s %s: %s\n", what, name, strerror(errno));
+	return 1;
+}
+
+/* Listens on a new socket that only our own user can connect to. */
+static int
+listen_on(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || (unlink(path) < 0 && errno != ENOENT))
+		return -1;
+	mode_t mask = umask(0177);
+	int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+	umask(mask);
+	return bound < 0 || listen(fd, 1024) < 0 ? -1 : fd;
+}
+
+/* The token is the file's first line, so that it appears neither in our arguments nor in our environment. */
+static char *
+read_token(const char *path)
+{
+	char text[TOKEN_MAX + 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	ssize_t length = read(fd, text, TOKEN_MAX);
+	close(fd);
+	if (length < 0)
+		return NULL;
+	text[length] = 0;
+	text[strcspn(text, "\r\n")] = 0;
+	if (*text == 0) {
+		errno = ENODATA;
+		return NULL;
+	}
+	return strdup(text);
+}
+
+static bool
+read_id(const char *text, uint32_t *id)
+{
+	char *end;
+	errno = 0;
+	unsigned long value = strtoul(text, &end, 10);
+	if (errno != 0 || end == text || *end != 0 || *text == '-' || value >= UINT32_MAX)
+		return false;
+	*id = (uint32_t)value;
+	return true;
+}
+
+static int
+init_main(int argc, char **argv)
+{
+	struct guest_options options = {.workspace = "/workspace", .uid = geteuid(), .gid = getegid()};
+	const char *socket_path = NULL, *token_file = NULL;
+	for (int i = 0; i < argc; i += 2) {
+		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+		if (value == NULL)
+			return usage();
+		if (strcmp(name, "--socket") == 0)
+			socket_path = value;
+		else if (strcmp(name, "--token-file") == 0)
+			token_file = value;
+		else if (strcmp(name, "--workspace") == 0)
+			options.workspace = value;
+		else if (strcmp(name, "--egress") == 0)
+			options.egress = value;
+		else if (strcmp(name, "--uid") == 0 ? !read_id(value, &options.uid)
+						    : strcmp(name, "--gid") != 0 || !read_id(value, &options.gid))
+			return usage();
+	}
+	if (socket_path == NULL)
+		return usage();
+	options.own_uid = options.uid != geteuid();
+	if (token_file != NULL && (options.token = read_token(token_file)) == NULL)
+		return complain("cannot read the token in", token_file);
+	options.listener = listen_on(socket_path);
+	if (options.listener < 0)
+		return complain("cannot listen on", socket_path);
+	int status = guest_run(&options);
+	unlink(socket_path);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc >= 2 && strcmp(argv[1], "init") == 0)
+		return init_main(argc - 2, argv + 2);
+	if (argc >= 2 && strcmp(argv[1], "spawn") == 0 && spawn_main != NULL)
+		return spawn_main(argc - 1, argv + 1);
+	if (argc == 2 && strcmp(argv[1], "version") == 0) {
+		printf("guest %s, protocol %d\n", GUEST_VERSION, PROTOCOL_VERSION);
+		return 0;
+	}
+	return usage();
 }

@@ -1,0 +1,50 @@
+/* The start of one program: everything between fork and execve. */
+#ifndef CARREL_COMMAND_H
+#define CARREL_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "frame.h"
+
+/* What a program is started with. The strings live in one block: see command_free. */
+struct command {
+	char **arguments;
+	char **environment;
+	const char *search; /* PATH of that environment */
+	const char *directory;
+	uid_t uid;
+	gid_t gid;
+	bool change_user;
+	bool pty;
+	int64_t nofile, nproc, fsize; /* -1: as the guest found it */
+	int input, output, error;     /* the program's ends; a terminal is all three */
+	int control_input, control_output; /* -1: no control channel */
+	void *block;
+};
+
+enum start_stage { START_OK, START_FORK, START_SETUP, START_DIRECTORY, START_EXEC };
+
+struct start_failure {
+	enum start_stage stage;
+	int error;
+};
+
+/* Reads the arguments, the environment and the working directory of an EXEC. On failure returns false and says why. */
+bool command_parse(struct command *command, struct bytes payload, const char *directory, const char **why);
+void command_free(struct command *command);
+
+/* Starts it and returns its pid once execve has succeeded; otherwise -1, and *failure says what failed. */
+pid_t command_start(const struct command *command, struct start_failure *failure);
+
+/* Gives up the guest's identity for good. False when the kernel refuses. */
+bool become_user(uid_t uid, gid_t gid);
+
+/* Closes every descriptor from `first` on but those in `keep`, which is sorted in place. */
+void close_except(int first, int *keep, int count);
+
+/* The limit on open files that the guest itself was started with, and that programs get when nothing else is asked. */
+extern int64_t inherited_nofile;
+
+#endif

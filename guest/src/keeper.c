@@ -1,0 +1,182 @@
+/* The keeper runs as the guest's own user, so the code it watches over cannot signal it where the guest has an id of its
+ * own. It is a fork of the guest that touches little memory: most of its pages stay shared. */
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loop.h"
+#include "tree.h"
+
+/* How long the end of a killed main process may wait for the rest of its tree, so that `left` is true. */
+#define KILL_REPORT_US 500000
+#define KILL_RETRY_MS 5
+
+struct keeper {
+	int channel;
+	pid_t main;
+	bool main_ended;
+	bool reported;
+	bool killing;
+	int64_t killed_at;
+	struct keeper_report end;
+};
+
+static void
+report(struct keeper *keeper, const struct keeper_report *message)
+{
+	/* When the guest is gone there is nobody to tell; the channel's end will say so. */
+	send(keeper->channel, message, sizeof *message, MSG_NOSIGNAL);
+}
+
+static void
+start_killing(struct keeper *keeper)
+{
+	if (!keeper->killing)
+		keeper->killed_at = now_us();
+	keeper->killing = true;
+}
+
+static void
+obey(struct keeper *keeper, const struct keeper_order *order)
+{
+	if (order->scope == SCOPE_TREE && order->signal == SIGKILL)
+		start_killing(keeper);
+	else if (order->scope == SCOPE_TREE)
+		tree_signal(getpid(), order->signal, 0);
+	else if (order->scope == SCOPE_GROUP && order->group > 0)
+		tree_signal(getpid(), order->signal, order->group);
+	else if (order->scope == SCOPE_GROUP && keeper->main_ended)
+		/* The main process's id may belong to somebody else by now: only its own descendants are meant. */
+		tree_signal(getpid(), order->signal, keeper->main);
+	else if (!keeper->main_ended)
+		kill(order->scope == SCOPE_GROUP ? -keeper->main : keeper->main, order->signal);
+}
+
+/* Reaps whoever has ended. Returns false when no child is left at all. */
+static bool
+reap(struct keeper *keeper)
+{
+	for (;;) {
+		int status;
+		struct rusage usage;
+		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+		if (pid == 0)
+			return true;
+		if (pid < 0 && errno != EINTR)
+			return false;
+		if (pid != keeper->main || keeper->main_ended)
+			continue;
+		keeper->main_ended = true;
+		keeper->end.status = status;
+		keeper->end.cpu_us = (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+				     usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+		keeper->end.max_rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+	}
+}
+
+static void
+report_end(struct keeper *keeper, bool children)
+{
+	if (!keeper->main_ended || keeper->reported)
+		return;
+	if (children && keeper->killing && now_us() - keeper->killed_at < KILL_REPORT_US)
+		return;
+	if (children) {
+		struct tree tree;
+		tree_read(&tree, getpid());
+		keeper->end.left = (int64_t)tree.count;
+		tree_free(&tree);
+	}
+	keeper->reported = true;
+	report(keeper, &keeper->end);
+}
+
+/* The kernel should choose the command before the guest when memory runs out. Written after execve, because only then does
+ * the file belong to the command's user, whom we can stand in for; where it is refused nothing is lost but preference. */
+static void
+prefer_for_oom(const struct command *command, pid_t pid)
+{
+	char path[40];
+	snprintf(path, sizeof path, "/proc/%d/oom_score_adj", pid);
+	if (command->change_user)
+		setfsuid(command->uid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (command->change_user)
+		setfsuid(geteuid());
+	if (fd < 0)
+		return;
+	if (write(fd, "500", 3) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static void
+serve(struct keeper *keeper, int signals)
+{
+	struct pollfd waits[2] = {{.fd = keeper->channel, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+	for (;;) {
+		bool children = reap(keeper);
+		report_end(keeper, children);
+		if (!children)
+			return;
+		if (keeper->killing)
+			tree_kill(getpid());
+		/* Without a signalfd (no descriptors left) we look now and then. */
+		if (poll(waits, 2, keeper->killing || signals < 0 ? KILL_RETRY_MS : -1) < 0)
+			continue;
+		struct signalfd_siginfo info;
+		if (waits[1].revents != 0 && read(signals, &info, sizeof info) < 0)
+			continue;
+		struct keeper_order order;
+		ssize_t got = waits[0].revents == 0 ? 1 : recv(keeper->channel, &order, sizeof order, MSG_DONTWAIT);
+		if (got == sizeof order)
+			obey(keeper, &order);
+		else if (got == 0) {
+			/* The guest is gone, and nobody else will ever end this tree. */
+			waits[0].fd = -1;
+			start_killing(keeper);
+		}
+	}
+}
+
+_Noreturn void
+keeper_run(const struct command *command, int channel)
+{
+	struct keeper keeper = {.channel = channel};
+	int keep[] = {channel, command->input, command->output, command->error, command->control_input,
+		      command->control_output};
+	close_except(0, keep, sizeof keep / sizeof keep[0]);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	struct keeper_report start = {.event = KEEPER_STARTED};
+	start.pid = keeper.main = command_start(command, &start.failure);
+	if (start.pid < 0) {
+		start.event = KEEPER_FAILED;
+		report(&keeper, &start);
+		_exit(0);
+	}
+	report(&keeper, &start);
+	close_except(0, (int[]){channel}, 1);
+	int signals = signalfd(-1, &child, SFD_CLOEXEC);
+	keeper.end = (struct keeper_report){.event = KEEPER_ENDED, .pid = keeper.main};
+	prefer_for_oom(command, keeper.main);
+	/* Each change of user has set it anew, to whatever fs.suid_dumpable says. */
+	prctl(PR_SET_DUMPABLE, 0);
+	serve(&keeper, signals);
+	_exit(0);
+}

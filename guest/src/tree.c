@@ -1,0 +1,143 @@
+#include "tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROCESSES_MAX 131072
+#define STOP_ROUNDS 32
+
+static bool
+read_process(int proc, const char *name, struct process *process)
+{
+	char path[64], text[512];
+	if (snprintf(path, sizeof path, "%s/stat", name) >= (int)sizeof path)
+		return false;
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t length = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = 0;
+	/* The name in parentheses is the program's own choice and may hold anything: what counts follows the last one. */
+	char *rest = strrchr(text, ')');
+	int parent, group;
+	if (rest == NULL || sscanf(rest + 1, " %c %d %d", &process->state, &parent, &group) != 3)
+		return false;
+	process->pid = atoi(name);
+	process->parent = parent;
+	process->group = group;
+	process->descendant = false;
+	return true;
+}
+
+static bool
+append(struct tree *tree, const struct process *process)
+{
+	if (tree->count == tree->capacity) {
+		size_t capacity = tree->capacity ? tree->capacity * 2 : 64;
+		if (capacity > PROCESSES_MAX)
+			return false;
+		struct process *grown = realloc(tree->processes, capacity * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		tree->processes = grown;
+		tree->capacity = capacity;
+	}
+	tree->processes[tree->count++] = *process;
+	return true;
+}
+
+static int
+compare_pids(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void
+mark_descendants(struct tree *tree, pid_t root)
+{
+	qsort(tree->processes, tree->count, sizeof *tree->processes, compare_pids);
+	bool found = true;
+	while (found) {
+		found = false;
+		for (size_t i = 0; i < tree->count; i++) {
+			struct process *process = &tree->processes[i], key = {.pid = process->parent};
+			if (process->descendant)
+				continue;
+			struct process *parent = bsearch(&key, tree->processes, tree->count, sizeof key, compare_pids);
+			if (process->parent == root || (parent != NULL && parent->descendant))
+				process->descendant = found = true;
+		}
+	}
+}
+
+bool
+tree_read(struct tree *tree, pid_t root)
+{
+	*tree = (struct tree){0};
+	DIR *proc = opendir("/proc");
+	if (proc == NULL)
+		return false;
+	bool complete = true;
+	for (struct dirent *entry; complete && (entry = readdir(proc)) != NULL;) {
+		struct process process;
+		if (isdigit((unsigned char)entry->d_name[0]) && read_process(dirfd(proc), entry->d_name, &process))
+			complete = append(tree, &process);
+	}
+	closedir(proc);
+	mark_descendants(tree, root);
+	size_t kept = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->processes[i].descendant && tree->processes[i].state != 'Z' && tree->processes[i].state != 'X')
+			tree->processes[kept++] = tree->processes[i];
+	tree->count = kept;
+	return complete;
+}
+
+void
+tree_free(struct tree *tree)
+{
+	free(tree->processes);
+	*tree = (struct tree){0};
+}
+
+void
+tree_signal(pid_t root, int signal, pid_t group)
+{
+	struct tree tree;
+	tree_read(&tree, root);
+	for (size_t i = 0; i < tree.count; i++)
+		if (group == 0 || tree.processes[i].group == group)
+			kill(tree.processes[i].pid, signal);
+	tree_free(&tree);
+}
+
+void
+tree_kill(pid_t root)
+{
+	struct tree tree;
+	size_t running = 1;
+	for (int round = 0; round < STOP_ROUNDS && running > 0; round++) {
+		running = 0;
+		tree_read(&tree, root);
+		for (size_t i = 0; i < tree.count; i++)
+			if (tree.processes[i].state != 'T' && tree.processes[i].state != 't') {
+				running++;
+				kill(tree.processes[i].pid, SIGSTOP);
+			}
+		tree_free(&tree);
+		if (running > 0)
+			sched_yield();
+	}
+	tree_signal(root, SIGKILL, 0);
+}

@@ -19,6 +19,7 @@
 
 static struct connection *connections;
 static size_t connection_count;
+static size_t unfinished;
 static size_t body_bytes;
 
 static void
@@ -184,6 +185,7 @@ frame_complete(struct connection *connection)
 	struct bytes payload = {connection->body, connection->body_length};
 	bool first = !connection->requested;
 	connection->requested = true;
+	unfinished -= first;
 	connection->head_length = 0;
 	if (!fields_valid(payload))
 		connection_error(connection, "bad_request", "the fields of the frame do not fit its length", 0);
@@ -231,8 +233,10 @@ read_step(struct connection *connection)
 	if (connection->head_length < FRAME_HEADER) {
 		n = receive(connection, connection->head + connection->head_length, FRAME_HEADER - connection->head_length);
 		connection->head_length += n;
-		if (n > 0 && connection->begun == 0)
+		if (n > 0 && connection->begun == 0) {
 			connection->begun = now_us();
+			unfinished++;
+		}
 		if (n > 0 && connection->head_length == FRAME_HEADER)
 			frame_header(connection);
 		return n > 0;
@@ -295,6 +299,12 @@ connection_open(int fd)
 	update(connection);
 }
 
+bool
+connections_unfinished(void)
+{
+	return unfinished > 0;
+}
+
 size_t
 connections_open(void)
 {
@@ -318,6 +328,7 @@ connections_sweep(int64_t now)
 		}
 		*link = connection->next;
 		connection_count--;
+		unfinished -= connection->begun != 0 && !connection->requested;
 		free_body(connection);
 		writer_free(&connection->out);
 		free(connection);

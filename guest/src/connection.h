@@ -52,6 +52,9 @@ void connection_pause(struct connection *connection, bool paused);
 /* Ends it now. The exec it was attached to learns of it. */
 void connection_drop(struct connection *connection);
 
+/* True when some request has begun to arrive and is not complete. */
+bool connections_unfinished(void);
+
 /* Frees the dead, and drops those that have been too slow with their request. Returns the next moment to look again, or 0. */
 int64_t connections_sweep(int64_t now);
 

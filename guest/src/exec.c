@@ -85,6 +85,7 @@ finish(struct exec *exec)
 	sink_close(&exec->control);
 	if (exec->ring.size == 0)
 		exec->listed = false;
+	changes_end(&exec->mark, connection != NULL || exec->listed ? &exec->changes : NULL);
 	if (connection == NULL)
 		return;
 	exec_send_exited(exec);
@@ -212,6 +213,8 @@ free_exec(struct exec *exec)
 	sink_close(&exec->input);
 	sink_close(&exec->control);
 	ring_close(&exec->ring);
+	changes_end(&exec->mark, NULL);
+	writer_free(&exec->changes);
 	free(exec->held);
 	free(exec);
 }

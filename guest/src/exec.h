@@ -2,6 +2,7 @@
 #ifndef CARREL_EXEC_H
 #define CARREL_EXEC_H
 
+#include "changes.h"
 #include "connection.h"
 #include "keeper.h"
 #include "ring.h"
@@ -40,7 +41,7 @@ struct exec {
 	uint64_t replay;	/* next offset to send to a connection that attached later */
 	uint8_t *held;		/* control bytes that wait for stream bytes written before them */
 	size_t held_length;
-	bool pty, keep, want_changes;
+	bool pty, keep;
 	bool started;		/* the program runs or has run */
 	bool ended;		/* its main process has ended, or it could not be started */
 	bool cut_off;		/* the streams did not end in time: only what is `due` still counts */
@@ -55,7 +56,8 @@ struct exec {
 	int64_t drain_until;	/* how long EXITED waits for the streams' end, 0: not ended */
 	struct keeper_report last;
 	struct start_failure failure;
-	uint64_t changes_from;	/* position in the journal of changes */
+	struct change_mark mark;
+	struct writer changes;	/* the CHANGE frames, once it has ended */
 };
 
 /* Serve the requests of these names. */

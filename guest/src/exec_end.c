@@ -59,11 +59,15 @@ void
 exec_send_exited(struct exec *exec)
 {
 	struct writer *out = &exec->connection->out;
+	if (!exec->changes.failed)
+		writer_bytes(out, exec->changes.data, exec->changes.length);
 	frame_begin(out, FRAME_EXITED);
 	exec_put_end(exec, out);
 	put_int(out, 35, exec->last.cpu_us);
 	put_int(out, 36, exec->last.max_rss_bytes);
 	put_int(out, 37, exec->last.left);
 	put_int(out, 38, exec->killed);
+	if (exec->mark.truncated || exec->changes.failed)
+		put_int(out, 39, 1);
 	frame_end(out);
 }

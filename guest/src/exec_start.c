@@ -163,7 +163,6 @@ new_exec(struct bytes id, const struct request *request)
 	memcpy(exec->id, id.data, id.length);
 	exec->pty = request->pty;
 	exec->keep = request->keep;
-	exec->want_changes = request->changes;
 	exec->grace_ms = request->grace_ms;
 	exec->listed = true;
 	exec->begin = now_us();
@@ -195,6 +194,8 @@ launch(struct connection *connection, struct exec *exec, struct command *command
 	command->input = command->output = command->error = command->control_input = command->control_output = -1;
 	bool opened = open_ends(command, &ours, request);
 	int error = errno;
+	if (opened && request->changes)
+		changes_begin(&exec->mark);
 	pid_t pid = opened ? fork() : -1;
 	if (pid == 0)
 		keeper_run(command, ours.keeper_channel);
@@ -206,6 +207,7 @@ launch(struct connection *connection, struct exec *exec, struct command *command
 	ours.keeper_channel = -1;
 	if (pid < 0) {
 		close_fds((const int *)&ours, sizeof ours / sizeof(int));
+		changes_end(&exec->mark, NULL);
 		ring_close(&exec->ring);
 		free(exec);
 		connection_error(connection, !opened ? "io" : "no_process",

@@ -123,6 +123,13 @@ guest_stop(struct connection *connection, int64_t grace_ms)
 	execs_signal_all(SIGTERM);
 }
 
+/* Moments of now_us; 0 is never. */
+static int64_t
+sooner(int64_t a, int64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 /* True when the guest may exit. */
 static bool
 stopped(int64_t now, int64_t *deadline)
@@ -133,9 +140,7 @@ stopped(int64_t now, int64_t *deadline)
 	}
 	if (execs_running() == 0 || guest.stop_give_up <= now)
 		return true;
-	int64_t due = guest.stop_kill != 0 ? guest.stop_kill : guest.stop_give_up;
-	if (*deadline == 0 || due < *deadline)
-		*deadline = due;
+	*deadline = sooner(*deadline, guest.stop_kill != 0 ? guest.stop_kill : guest.stop_give_up);
 	return false;
 }
 
@@ -202,29 +207,33 @@ prepare(const struct guest_options *options)
 	return source_watch(&listener, EPOLLIN) && source_watch(&signals, EPOLLIN);
 }
 
+/* Between two rounds: acts on what is due and frees what is over. True when the guest may exit. */
+static bool
+sweep(int64_t *deadline)
+{
+	int64_t now = now_us();
+	if (guest.orphans)
+		kill_orphans();
+	*deadline = sooner(execs_sweep(now), changes_sweep(now));
+	if (guest.garbage || connections_unfinished())
+		*deadline = sooner(*deadline, connections_sweep(now));
+	guest.garbage = false;
+	if (accept_again != 0 && accept_again <= now) {
+		accept_again = 0;
+		source_watch(&listener, EPOLLIN);
+	}
+	*deadline = sooner(*deadline, accept_again);
+	return guest.stopping && stopped(now, deadline);
+}
+
 int
 guest_run(const struct guest_options *options)
 {
 	if (!prepare(options))
 		return 1;
-	for (;;) {
-		int64_t now = now_us();
-		if (guest.orphans)
-			kill_orphans();
-		int64_t deadline = execs_sweep(now), other = connections_sweep(now);
-		guest.garbage = false;
-		if (other != 0 && (deadline == 0 || other < deadline))
-			deadline = other;
-		if (guest.stopping && stopped(now, &deadline))
-			break;
-		if (accept_again != 0 && accept_again <= now) {
-			accept_again = 0;
-			source_watch(&listener, EPOLLIN);
-		}
-		if (accept_again != 0 && (deadline == 0 || accept_again < deadline))
-			deadline = accept_again;
+	int64_t deadline = 0;
+	while (!sweep(&deadline))
 		loop_round(deadline);
-	}
 	if (guest.stop_connection != NULL) {
 		frame_begin(&guest.stop_connection->out, FRAME_OK);
 		frame_end(&guest.stop_connection->out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ pty_open(int *outer, int *inner, uid_t uid, gid_t gid, int64_t rows, int64_t col
 	int error = errno;
 	setfsuid((uid_t)old_uid);
 	setfsgid((gid_t)old_gid);
+	prctl(PR_SET_DUMPABLE, 0);
 	if (*inner < 0) {
 		if (*outer >= 0)
 			close(*outer);

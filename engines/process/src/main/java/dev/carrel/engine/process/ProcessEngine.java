@@ -1,0 +1,233 @@
+package dev.carrel.engine.process;
+
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs each guest as a plain process of the server's own user. Nothing is isolated and nothing is
+ * limited, and everything it says about itself says so. For tests, and for machines where nothing
+ * else works.
+ */
+final class ProcessEngine implements Engine {
+  static final String NAME = "process";
+
+  static final Isolation ISOLATION =
+      new Isolation(
+          Isolation.Strength.NONE,
+          Stream.of(
+                  "user-namespace",
+                  "uid-range",
+                  "own-guest-uid",
+                  "pid-namespace",
+                  "network-namespace",
+                  "mount-namespace",
+                  "ipc-namespace",
+                  "uts-namespace",
+                  "cgroup-namespace",
+                  "memory-limit",
+                  "pids-limit",
+                  "cpu-limit",
+                  "freezer",
+                  "read-only-root",
+                  "masked-proc",
+                  "minimal-dev",
+                  "no-capabilities",
+                  "no-new-privileges",
+                  "seccomp",
+                  "landlock",
+                  "workspace-limit",
+                  "tmpfs-tmp",
+                  "nofile-limit")
+              .map(name -> new Isolation.Measure(name, false, "the engine 'process' has none"))
+              .toList());
+
+  private static final Duration START = Duration.ofSeconds(10);
+  private static final int MAX_SOCKET_PATH = 107;
+  private static final int SHOWN_LOG = 500;
+
+  private final Path runDirectory;
+  private final Path guestProgram;
+  private final Set<SandboxId> started = ConcurrentHashMap.newKeySet();
+
+  ProcessEngine(EngineSettings settings) {
+    this.runDirectory = settings.runDirectory().toAbsolutePath();
+    this.guestProgram = settings.libDirectory().toAbsolutePath().resolve("guest");
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    var problems = new ArrayList<String>();
+    boolean usable = Files.isExecutable(guestProgram);
+    if (!usable) {
+      problems.add("there is no program " + guestProgram + "; build the guest");
+    }
+    problems.add("code runs as the server's own user and can do all that it can; use 'native'");
+    return new Capabilities(NAME, "none", usable, ISOLATION, problems);
+  }
+
+  @Override
+  public Machine start(SandboxId id, MachineSpec spec) {
+    if (spec.image() instanceof RootImage.Folder(Path path)) {
+      throw failed("image", "only the host's own files can be used, not " + path, null)
+          .withHint("choose image 'host' or engine 'native'");
+    }
+    MachineFolder folder = MachineFolder.in(runDirectory, id);
+    requireShort(folder.socket());
+    started.add(id);
+    try {
+      Files.createDirectories(
+          runDirectory,
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+      folder.create(spec.limits());
+    } catch (IOException e) {
+      throw failed("folder", "cannot make " + folder.path() + ": " + e, e);
+    }
+    try {
+      return launch(folder, spec);
+    } catch (IOException | RuntimeException e) {
+      undo(folder, e);
+      throw e instanceof SandboxException known ? known : failed("guest", String.valueOf(e), e);
+    }
+  }
+
+  @Override
+  public List<Machine> recover() {
+    var found = new ArrayList<Machine>();
+    try (Stream<Path> folders =
+        Files.isDirectory(runDirectory) ? Files.list(runDirectory) : Stream.empty()) {
+      for (Path path : folders.toList()) {
+        Optional<MachineFolder> folder = MachineFolder.recognise(path);
+        if (folder.isPresent() && !started.contains(folder.get().id())) {
+          adopt(folder.get()).ifPresent(found::add);
+        }
+      }
+    } catch (IOException e) {
+      throw failed("recovery", "cannot read " + runDirectory + ": " + e, e);
+    }
+    return found;
+  }
+
+  @Override
+  public void close() {}
+
+  private Machine launch(MachineFolder folder, MachineSpec spec) throws IOException {
+    List<String> command = new ArrayList<>();
+    // A session of its own, so that Ctrl-C in the server's terminal does not end it.
+    command.addAll(List.of("setsid", guestProgram.toString(), "init"));
+    command.addAll(List.of("--socket", folder.socket().toString()));
+    command.addAll(List.of("--workspace", folder.workspace().toString()));
+    if (spec.egressSocket() != null) {
+      command.addAll(List.of("--egress", spec.egressSocket().toString()));
+    }
+    var builder =
+        new ProcessBuilder(command)
+            .directory(folder.workspace().toFile())
+            .redirectInput(new File("/dev/null"))
+            .redirectErrorStream(true)
+            .redirectOutput(folder.log().toFile());
+    // Commands can read the guest's environment here, so the server's must not be in it.
+    String path = builder.environment().getOrDefault("PATH", "/usr/bin:/bin");
+    builder.environment().clear();
+    builder.environment().put("PATH", path);
+    Process child = builder.start();
+    HostProcess guest =
+        HostProcess.find(child.pid())
+            .orElseThrow(() -> failed("guest", "it ended at once: " + log(folder), null));
+    folder.record(spec.limits(), guest);
+    awaitAnswer(folder, child);
+    return new ProcessMachine(folder, spec.limits(), guest, child);
+  }
+
+  private static void awaitAnswer(MachineFolder folder, Process child) throws IOException {
+    long end = System.nanoTime() + START.toNanos();
+    IOException last = new IOException("it never answered");
+    while (System.nanoTime() - end < 0) {
+      if (!child.isAlive()) {
+        throw failed("guest", "it ended with code " + child.exitValue() + ": " + log(folder), null);
+      }
+      try {
+        if (GuestSocket.answers(folder.socket())) {
+          return;
+        }
+      } catch (IOException e) {
+        last = e; // it does not listen yet
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+    }
+    throw last;
+  }
+
+  private static Optional<Machine> adopt(MachineFolder folder) throws IOException {
+    Optional<HostProcess> guest = folder.guest().filter(HostProcess::alive);
+    if (guest.isPresent()) {
+      return Optional.of(new ProcessMachine(folder, folder.limits(), guest.get(), null));
+    }
+    if (folder.guest().isEmpty()) {
+      // The server died between starting the guest and writing its number down.
+      HostProcess.withArgument(folder.socket().toString()).forEach(HostProcess::kill);
+    }
+    ProcessMachine.sweep(folder);
+    return Optional.empty();
+  }
+
+  private static void undo(MachineFolder folder, Exception failure) {
+    try {
+      HostProcess.withArgument(folder.socket().toString()).forEach(HostProcess::kill);
+      ProcessMachine.sweep(folder);
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
+  private static void requireShort(Path socket) {
+    if (socket.toString().getBytes(StandardCharsets.UTF_8).length > MAX_SOCKET_PATH) {
+      throw failed("socket", "the path " + socket + " is too long for a socket", null)
+          .withHint("choose a run directory with a shorter name");
+    }
+  }
+
+  private static String log(MachineFolder folder) {
+    try {
+      String text = Files.readString(folder.log(), StandardCharsets.ISO_8859_1).strip();
+      return text.substring(Math.max(0, text.length() - SHOWN_LOG));
+    } catch (IOException e) {
+      return "no log";
+    }
+  }
+
+  private static SandboxException failed(String step, String why, @Nullable Throwable cause) {
+    String message = "start, " + step + ": " + why;
+    return cause == null
+        ? new SandboxException(ErrorCode.ENGINE_FAILED, message)
+        : new SandboxException(ErrorCode.ENGINE_FAILED, message, cause);
+  }
+}

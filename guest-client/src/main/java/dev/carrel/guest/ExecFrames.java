@@ -13,7 +13,7 @@ import java.util.Objects;
 /** Frames about execs, to and from records. */
 final class ExecFrames {
   private static final int MAX_MESSAGE = 4096;
-  private static final int MAX_SIGNAL = 64;
+  static final int MAX_SIGNAL = 64;
   private static final int MAX_ID = 64;
   private static final FileChange.Action[] ACTIONS = FileChange.Action.values();
 

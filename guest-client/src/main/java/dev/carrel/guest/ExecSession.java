@@ -24,6 +24,7 @@ public final class ExecSession implements AutoCloseable {
   /** Changes that the guest can report; its own journal is smaller. */
   private static final int MAX_CHANGES = 100_000;
 
+  private final Guest guest;
   private final Connection connection;
   private final ExecId id;
   private final Answer answer;
@@ -39,7 +40,13 @@ public final class ExecSession implements AutoCloseable {
   private volatile boolean detached;
 
   private ExecSession(
-      Connection connection, ExecId id, boolean attached, boolean control, boolean changes) {
+      Guest guest,
+      Connection connection,
+      ExecId id,
+      boolean attached,
+      boolean control,
+      boolean changes) {
+    this.guest = guest;
     this.connection = connection;
     this.id = id;
     this.answer = new Answer(connection, ErrorCode.EXEC_NOT_FOUND, "exec " + id);
@@ -48,8 +55,9 @@ public final class ExecSession implements AutoCloseable {
     this.reportsChanges = changes;
   }
 
-  static ExecSession begin(Connection connection, ExecId id, ExecRequest request) {
-    var session = new ExecSession(connection, id, false, request.control(), request.changes());
+  static ExecSession begin(Guest guest, Connection connection, ExecId id, ExecRequest request) {
+    var session =
+        new ExecSession(guest, connection, id, false, request.control(), request.changes());
     session.readFirst();
     var timeout = request.command().timeout();
     if (timeout == null) {
@@ -61,26 +69,11 @@ public final class ExecSession implements AutoCloseable {
     return session;
   }
 
-  static ExecSession join(Connection connection, ExecId id) {
-    var session = new ExecSession(connection, id, true, true, true);
+  static ExecSession join(Guest guest, Connection connection, ExecId id) {
+    var session = new ExecSession(guest, connection, id, true, true, true);
     session.readFirst();
     connection.deadline().close();
     return session;
-  }
-
-  /** Whom a signal reaches. */
-  public enum Scope {
-    MAIN(0),
-    /** The main process's group; on a terminal, the one in its foreground. */
-    GROUP(1),
-    /** Every descendant, also those that left the group. */
-    TREE(2);
-
-    private final int wire;
-
-    Scope(int wire) {
-      this.wire = wire;
-    }
   }
 
   public ExecId id() {
@@ -143,9 +136,13 @@ public final class ExecSession implements AutoCloseable {
     send(() -> connection.sendRaw(Wire.CONTROL, bytes));
   }
 
-  public void signal(int signal, Scope scope) {
-    Checks.range("signal", signal, 1, 64);
-    send(() -> connection.send(new Request(Wire.SIGNAL).put(10, signal).put(11, scope.wire)));
+  /**
+   * Sends a signal, at once: it does not queue behind input that the program is not reading.
+   *
+   * @throws SandboxException {@code EXEC_NOT_FOUND} when the exec has ended
+   */
+  public void signal(int signal, SignalScope scope) {
+    guest.signal(id, signal, scope);
   }
 
   public void resize(TerminalSize size) {
@@ -175,7 +172,7 @@ public final class ExecSession implements AutoCloseable {
             answer,
             frames -> {
               int type = frames.next();
-              if (type == Wire.EXITED && !attached) {
+              if (type == Wire.EXITED) {
                 return ExecFrames.exited(frames.fields(), List.of());
               }
               if (type != Wire.STARTED) {
@@ -227,9 +224,7 @@ public final class ExecSession implements AutoCloseable {
       return null;
     }
     if (type == Wire.GAP && mayGap) {
-      long lost = answer.fields().natural(10);
-      offset += lost;
-      return new GuestEvent.Gap(lost);
+      return new GuestEvent.Gap(answer.fields().natural(10));
     }
     if (type == Wire.EXITED) {
       return ExecFrames.exited(answer.fields(), changes);

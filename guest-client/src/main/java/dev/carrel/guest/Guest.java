@@ -49,7 +49,7 @@ public final class Guest {
    */
   public ExecSession exec(ExecId id, ExecRequest request) {
     Connection connection = connect(ExecFrames.exec(id, request));
-    return ExecSession.begin(connection, id, request);
+    return ExecSession.begin(this, connection, id, request);
   }
 
   /**
@@ -67,7 +67,24 @@ public final class Guest {
   }
 
   private ExecSession attach(ExecId id, Request request) {
-    return ExecSession.join(connect(request), id);
+    return ExecSession.join(this, connect(request), id);
+  }
+
+  /**
+   * Signals an exec, whoever is attached to it.
+   *
+   * @throws SandboxException {@code EXEC_NOT_FOUND} when it has ended and is not retained
+   */
+  public void signal(ExecId id, int signal, SignalScope scope) {
+    Checks.range("signal", signal, 1, ExecFrames.MAX_SIGNAL);
+    ask(
+        new Request(Wire.SIGNAL_EXEC)
+            .put(10, "exec_id", id.value())
+            .put(11, signal)
+            .put(12, scope.wire()),
+        ErrorCode.EXEC_NOT_FOUND,
+        "exec " + id,
+        answer -> answer.expect(Wire.OK));
   }
 
   /** Execs that run or are retained. */

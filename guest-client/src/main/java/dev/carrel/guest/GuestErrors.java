@@ -22,7 +22,10 @@ final class GuestErrors {
     String message = Text.printable(subject, SHOWN) + ": " + said;
     return switch (code) {
       case "not_found" -> new SandboxException(absent, message);
-      case "exists" -> new SandboxException(ErrorCode.FILE_EXISTS, message);
+      case "exists" ->
+          new SandboxException(
+              absent == ErrorCode.EXEC_NOT_FOUND ? ErrorCode.WRONG_STATE : ErrorCode.FILE_EXISTS,
+              message);
       case "not_a_file" -> new SandboxException(ErrorCode.NOT_A_FILE, message);
       case "not_a_directory" -> new SandboxException(ErrorCode.NOT_A_DIRECTORY, message);
       case "not_empty" ->
@@ -40,6 +43,7 @@ final class GuestErrors {
       case "no_process" ->
           new SandboxException(ErrorCode.LIMIT_REACHED, message)
               .withHint("end processes in the sandbox, or create it with a higher pids limit");
+      case "denied" -> new SandboxException(ErrorCode.FORBIDDEN, message);
       case "bad_request" -> new SandboxException(ErrorCode.INVALID_INPUT, message);
       case "unsupported" ->
           new SandboxException(ErrorCode.ENGINE_FAILED, message)

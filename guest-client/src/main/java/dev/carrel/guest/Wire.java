@@ -11,6 +11,7 @@ final class Wire {
   static final int ATTACH = 0x03;
   static final int LIST = 0x04;
   static final int FORGET = 0x05;
+  static final int SIGNAL_EXEC = 0x06;
   static final int SHUTDOWN = 0x08;
   static final int STAT = 0x10;
   static final int READ = 0x11;
@@ -27,7 +28,6 @@ final class Wire {
 
   static final int DATA = 0x40;
   static final int DATA_END = 0x41;
-  static final int SIGNAL = 0x42;
   static final int RESIZE = 0x43;
   static final int CONTROL = 0x44;
   static final int DETACH = 0x45;

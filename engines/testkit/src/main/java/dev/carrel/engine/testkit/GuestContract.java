@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.guest.ExecInfo;
 import dev.carrel.guest.ExecRequest;
 import dev.carrel.guest.ExecSession;
-import dev.carrel.guest.ExecSession.Scope;
 import dev.carrel.guest.FileDownload;
 import dev.carrel.guest.FileEntry;
 import dev.carrel.guest.FileWrite;
@@ -15,6 +14,7 @@ import dev.carrel.guest.Guest;
 import dev.carrel.guest.GuestEvent;
 import dev.carrel.guest.OnExisting;
 import dev.carrel.guest.RemoveOption;
+import dev.carrel.guest.SignalScope;
 import dev.carrel.guest.Tunnel;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
@@ -153,7 +153,7 @@ public abstract class GuestContract extends MachineTests {
             ExecId.random(),
             ExecRequest.of(Command.shell("echo ready; sleep 100"), Finished.ENVIRONMENT))) {
       awaitOutput(session, "ready");
-      session.signal(SIGINT, Scope.GROUP);
+      session.signal(SIGINT, SignalScope.GROUP);
       GuestEvent.Exited exit = Finished.follow(session).exit();
 
       assertThat(exit.signal()).isEqualTo(SIGINT);
@@ -360,7 +360,7 @@ public abstract class GuestContract extends MachineTests {
             ExecId.random(),
             ExecRequest.of(Command.shell("echo ready; sleep 100"), Finished.ENVIRONMENT))) {
       awaitOutput(session, "ready");
-      session.signal(SIGKILL, Scope.TREE);
+      session.signal(SIGKILL, SignalScope.TREE);
       GuestEvent.Exited exit = Finished.follow(session).exit();
 
       assertThat(exit.signal()).isEqualTo(SIGKILL);

@@ -119,7 +119,10 @@ main_ended(struct exec *exec)
 {
 	exec->ended = true;
 	exec->end = now_us();
-	exec->deadline = exec->kill_at = 0;
+	exec->deadline = 0;
+	/* Descendants that ignored the TERM of a timeout are still to be killed when its grace is over. */
+	if (!exec->timed_out)
+		exec->kill_at = 0;
 	exec->drain_until = exec->end + DRAIN_US;
 }
 
@@ -199,9 +202,8 @@ sweep_one(struct exec *exec, int64_t now)
 		exec_update(exec);
 		draining = false;
 	}
-	if (draining)
-		return exec->drain_until;
-	return exec->deadline != 0 ? exec->deadline : exec->kill_at;
+	int64_t due = exec->deadline != 0 ? exec->deadline : exec->kill_at;
+	return draining && (due == 0 || exec->drain_until < due) ? exec->drain_until : due;
 }
 
 static void

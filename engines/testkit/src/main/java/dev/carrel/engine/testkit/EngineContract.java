@@ -37,11 +37,18 @@ import org.junit.jupiter.api.Test;
 public abstract class EngineContract extends GuestContract {
   private static final int PARALLEL = 20;
 
-  /** Ends a machine's guest from outside, as a crash would: by default its process on this host. */
+  /**
+   * Ends a machine's guest from outside, as a crash would, and returns when it is gone. By default
+   * it is the first process of this host with the sandbox's id in its command line.
+   */
   protected void killGuest(Machine machine) {
     List<Long> guests = Leftovers.processes(machine.id().value());
     assertThat(guests).as("the guest's process is found by its sandbox's id").isNotEmpty();
     ProcessHandle.of(guests.getFirst()).ifPresent(ProcessHandle::destroyForcibly);
+    Eventually.holds(
+        "the guest is gone",
+        Duration.ofSeconds(5),
+        () -> !Leftovers.processes(machine.id().value()).contains(guests.getFirst()));
   }
 
   @Test

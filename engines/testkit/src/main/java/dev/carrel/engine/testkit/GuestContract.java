@@ -61,7 +61,7 @@ public abstract class GuestContract extends MachineTests {
     Finished finished = Finished.run(startGuest(), Command.of("no-such-program"));
 
     assertThat(finished.code()).isEqualTo(127);
-    assertThat(finished.exit().message()).contains("no-such-program");
+    assertThat(finished.exit().message()).contains("No such file");
   }
 
   @Test

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,6 +18,7 @@
 
 #include "command.h"
 #include "exec.h"
+#include "relay.h"
 #include "server.h"
 #include "tree.h"
 
@@ -83,7 +86,8 @@ kill_orphans(void)
 	tree_read(&tree, self);
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct process *process = &tree.processes[i];
-		if (process->parent == self && !execs_is_keeper(process->pid) && !worker_known(process->pid)) {
+		bool ours = execs_is_keeper(process->pid) || worker_known(process->pid) || relay_is(process->pid);
+		if (process->parent == self && !ours) {
 			found = true;
 			kill(process->pid, SIGKILL);
 		}
@@ -102,8 +106,10 @@ signals_ready(struct source *source, uint32_t events)
 		if (info[i].ssi_signo != SIGCHLD)
 			guest_stop(NULL, 2000);
 	pid_t pid;
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
 		worker_ended(pid);
+		relay_reaped(pid);
+	}
 }
 
 void
@@ -204,6 +210,10 @@ prepare(const struct guest_options *options)
 	if (!prepare_descriptors(&guest.options.listener) || !loop_open() || !prepare_signals(first))
 		return false;
 	source_set(&listener, guest.options.listener, listener_ready);
+	if (options->egress != NULL && !relay_open(options->egress)) {
+		fprintf(stderr, "guest: cannot relay 127.0.0.1:%d to %s: %s\n", RELAY_PORT, options->egress, strerror(errno));
+		return false;
+	}
 	return source_watch(&listener, EPOLLIN) && source_watch(&signals, EPOLLIN);
 }
 

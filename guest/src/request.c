@@ -11,8 +11,6 @@
 #include "exec.h"
 #include "server.h"
 
-#pragma weak files_serve
-
 /* Compares in a time that tells nothing about where the difference is. */
 static bool
 token_matches(struct bytes payload)
@@ -99,10 +97,6 @@ worker_ended(pid_t pid)
 static void
 start_worker(struct connection *connection, uint8_t type, struct bytes payload)
 {
-	if (files_serve == NULL) {
-		connection_error(connection, "unsupported", "this guest has no file operations", 0);
-		return;
-	}
 	pid_t *slot = worker_slot(0);
 	if (slot == NULL || guest.stopping) {
 		connection_error(connection, "busy", "too many file operations and tunnels at once", 0);

@@ -1,0 +1,107 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.CarrelException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command line as a function: arguments in, exit code out. */
+public final class Cli {
+  /** Carrel itself failed, as opposed to the program that it ran. */
+  public static final int FAILED = 125;
+
+  static final int USAGE = 2;
+  static final int INTERRUPTED = 130;
+
+  private final Host host;
+  private final InputStream in;
+  private final PrintStream out;
+  private final PrintStream err;
+
+  public Cli(Host host, InputStream in, PrintStream out, PrintStream err) {
+    this.host = host;
+    this.in = in;
+    this.out = out;
+    this.err = err;
+  }
+
+  public int run(List<String> arguments) {
+    var terminal = new Terminal();
+    var console = new Console(out, err, terminal, host.settings().colours());
+    CommandLine commandLine = commandLine(new Session(host, console, terminal, in));
+    return commandLine.execute(arguments.toArray(String[]::new));
+  }
+
+  private CommandLine commandLine(Session session) {
+    boolean colours = host.settings().colours() && session.terminal().isTerminal(1);
+    CommandLine carrel = commands(session);
+    host.furtherCommands().forEach(carrel::addSubcommand);
+    return carrel
+        .addSubcommand(new CompletionCommand(session))
+        .addSubcommand(new VersionCommand(session))
+        .setOut(new PrintWriter(out, true, StandardCharsets.UTF_8))
+        .setErr(new PrintWriter(err, true, StandardCharsets.UTF_8))
+        .setColorScheme(CommandLine.Help.defaultColorScheme(colours ? Ansi.ON : Ansi.OFF))
+        .setUsageHelpWidth(100)
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setExpandAtFiles(false)
+        .setParameterExceptionHandler((e, arguments) -> usageError(session.console(), e))
+        .setExecutionExceptionHandler((e, command, result) -> failure(session.console(), e));
+  }
+
+  // In the order in which a newcomer wants to read them.
+  private static CommandLine commands(Session session) {
+    return new CommandLine(new RootCommand())
+        .addSubcommand(new RunCommand(session))
+        .addSubcommand(new ServeCommand(session))
+        .addSubcommand(
+            new CommandLine(new SandboxCommand())
+                .addSubcommand(new SandboxCommand.Create(session))
+                .addSubcommand(new SandboxCommand.ListAll(session))
+                .addSubcommand(new SandboxCommand.Show(session))
+                .addSubcommand(new SandboxCommand.Delete(session)))
+        .addSubcommand(new ExecCommand(session))
+        .addSubcommand(new CodeCommand(session))
+        .addSubcommand(
+            new CommandLine(new FilesCommand())
+                .addSubcommand(new FilesCommand.Ls(session))
+                .addSubcommand(new FilesCommand.Get(session))
+                .addSubcommand(new FilesCommand.Put(session))
+                .addSubcommand(new FilesCommand.Rm(session)))
+        .addSubcommand(new DoctorCommand(session));
+  }
+
+  private static int usageError(Console console, ParameterException e) {
+    console.error(String.valueOf(e.getMessage()));
+    CommandLine command = e.getCommandLine();
+    if (e instanceof UnmatchedArgumentException unmatched) {
+      List<String> suggestions = unmatched.getSuggestions();
+      if (!suggestions.isEmpty() && !suggestions.getFirst().isEmpty()) {
+        console.hint("did you mean " + String.join(" or ", suggestions) + "?");
+      }
+    }
+    console.hint("see " + command.getCommandSpec().qualifiedName() + " --help");
+    return USAGE;
+  }
+
+  private static int failure(Console console, Exception e) throws Exception {
+    switch (e) {
+      case CommandFailure failure -> {
+        console.error(String.valueOf(failure.getMessage()));
+        failure.hint().ifPresent(console::hint);
+      }
+      case CarrelException failure -> {
+        console.error(failure.message());
+        failure.hint().ifPresent(console::hint);
+      }
+      default -> throw e;
+    }
+    return FAILED;
+  }
+}

@@ -1,0 +1,120 @@
+package dev.carrel.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.util.StdDateFormat;
+import java.io.PrintStream;
+import java.util.List;
+
+/**
+ * Where a command writes: results to standard output, everything about them to standard error.
+ * Colours and progress only where a person looks.
+ */
+final class Console {
+  private static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+          .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
+          .defaultDateFormat(new StdDateFormat())
+          .build();
+
+  /** What a piece of text means; how it looks is decided here. */
+  enum Style {
+    GOOD("32"),
+    BAD("31"),
+    WARN("33"),
+    STRONG("1"),
+    FAINT("2");
+
+    private final String code;
+
+    Style(String code) {
+      this.code = code;
+    }
+  }
+
+  private final PrintStream out;
+  private final PrintStream err;
+  private final boolean outColours;
+  private final boolean errIsTerminal;
+  private final boolean errColours;
+
+  Console(PrintStream out, PrintStream err, Terminal terminal, boolean colours) {
+    this.out = out;
+    this.err = err;
+    this.outColours = colours && terminal.isTerminal(1);
+    this.errIsTerminal = terminal.isTerminal(2);
+    this.errColours = colours && errIsTerminal;
+  }
+
+  PrintStream out() {
+    return out;
+  }
+
+  PrintStream err() {
+    return err;
+  }
+
+  void line(String text) {
+    out.println(text);
+    out.flush();
+  }
+
+  void json(Object value) {
+    try {
+      line(JSON.writerWithDefaultPrettyPrinter().writeValueAsString(value));
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("not expressible as JSON: " + value.getClass(), e);
+    }
+  }
+
+  /** One JSON value on one line, for streams of them. */
+  void jsonLine(Object value) {
+    try {
+      line(JSON.writeValueAsString(value));
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("not expressible as JSON: " + value.getClass(), e);
+    }
+  }
+
+  void table(List<String> head, List<List<String>> rows) {
+    new Table(head, rows).lines().forEach(this::line);
+  }
+
+  void note(String text) {
+    err.println(text);
+    err.flush();
+  }
+
+  void error(String text) {
+    note(paint("carrel: ", Style.BAD, errColours) + text);
+  }
+
+  void hint(String text) {
+    note(paint("  hint: ", Style.WARN, errColours) + text);
+  }
+
+  /** Text from a sandbox, unable to move the cursor or change colours. */
+  String safe(String text) {
+    return text.codePoints()
+        .map(c -> Character.isISOControl(c) ? '?' : c)
+        .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+        .toString();
+  }
+
+  String styled(Style style, String text) {
+    return paint(text, style, outColours);
+  }
+
+  /** Shows {@code what} on standard error's terminal once it has taken a second. */
+  Progress progress(String what) {
+    return errIsTerminal ? Progress.on(err, what) : Progress.none();
+  }
+
+  private static String paint(String text, Style style, boolean colours) {
+    return colours ? "\033[" + style.code + "m" + text + "\033[0m" : text;
+  }
+}

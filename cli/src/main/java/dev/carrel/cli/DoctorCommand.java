@@ -1,0 +1,164 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.EngineInfo;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+@Command(
+    name = "doctor",
+    description = {
+      "Tell what is present on this host, what isolation is really applied and why not more, and"
+          + " what to install.",
+      "",
+      "Exits with 1 when no engine that isolates can be used."
+    })
+final class DoctorCommand implements Callable<Integer> {
+  private final Session session;
+  @Mixin private CommonOptions common = new CommonOptions();
+
+  DoctorCommand(Session session) {
+    this.session = session;
+  }
+
+  /** What was found; the shape of {@code --json}. */
+  record Findings(
+      String version,
+      Map<String, String> host,
+      List<EngineInfo> engines,
+      @Nullable String engineProblem,
+      List<ToolFinding> tools) {
+
+    boolean isolates() {
+      return engines.stream().anyMatch(e -> e.usable() && !e.isolation().equals("none"));
+    }
+  }
+
+  record ToolFinding(
+      String name, String purpose, @Nullable String version, @Nullable String remedy) {}
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Findings findings;
+    try (Progress _ = session.console().progress("looking around")) {
+      findings = look();
+    }
+    if (common.json()) {
+      session.console().json(findings);
+    } else {
+      show(findings);
+    }
+    return findings.isolates() ? 0 : 1;
+  }
+
+  private Findings look() throws InterruptedException {
+    List<EngineInfo> engines = List.of();
+    String problem = null;
+    try (Session.Connection server = session.connectForOneRun()) {
+      engines = server.carrel().engines();
+    } catch (CarrelException e) {
+      problem = e.message();
+    } catch (CommandFailure e) {
+      problem = e.getMessage();
+    }
+    return new Findings(session.host().version(), host(), engines, problem, tools());
+  }
+
+  private static Map<String, String> host() {
+    var host = new LinkedHashMap<String, String>();
+    host.put("java", Runtime.version() + " in " + System.getProperty("java.home"));
+    host.put("kernel", System.getProperty("os.name") + " " + System.getProperty("os.version"));
+    host.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
+    host.put("user", System.getProperty("user.name"));
+    return host;
+  }
+
+  // At the same time: R alone takes half a second to say its version.
+  private static List<ToolFinding> tools() throws InterruptedException {
+    try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+      var probes = new LinkedHashMap<Tool, Future<Optional<String>>>();
+      Tool.ALL.forEach(tool -> probes.put(tool, executor.submit(tool::version)));
+      var findings = new ArrayList<ToolFinding>();
+      for (var probe : probes.entrySet()) {
+        Tool tool = probe.getKey();
+        String version = probe.getValue().get().orElse(null);
+        findings.add(
+            new ToolFinding(
+                tool.name(), tool.purpose(), version, version == null ? tool.remedy() : null));
+      }
+      return findings;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("a probe failed", e);
+    }
+  }
+
+  private void show(Findings findings) {
+    Console console = session.console();
+    heading("Host");
+    console.table(
+        List.of(),
+        findings.host().entrySet().stream()
+            .map(fact -> List.of("  " + fact.getKey(), fact.getValue()))
+            .toList());
+    if (findings.engineProblem() != null) {
+      heading("Engines");
+      console.line("  " + console.styled(Console.Style.BAD, "✗ ") + findings.engineProblem());
+    }
+    findings.engines().forEach(this::show);
+    heading("Programs");
+    console.table(
+        List.of(), findings.tools().stream().map(tool -> toolRow(console, tool)).toList());
+    console.line("");
+    console.line(verdict(console, findings));
+  }
+
+  private void show(EngineInfo engine) {
+    Console console = session.console();
+    heading(
+        "Engine %s%s: %s"
+            .formatted(
+                engine.name(),
+                engine.preferred() ? " (default)" : "",
+                engine.usable() ? "isolation " + engine.isolation() : "not usable"));
+    for (String problem : engine.problems()) {
+      console.line("  " + console.styled(Console.Style.WARN, "! ") + console.safe(problem));
+    }
+    SandboxCommand.measures(console, engine.isolationMeasures());
+  }
+
+  private void heading(String text) {
+    Console console = session.console();
+    console.line("");
+    console.line(console.styled(Console.Style.STRONG, text));
+  }
+
+  private static List<String> toolRow(Console console, ToolFinding tool) {
+    boolean present = tool.version() != null;
+    String mark =
+        present
+            ? console.styled(Console.Style.GOOD, "✓ ")
+            : console.styled(Console.Style.FAINT, "– ");
+    return List.of(
+        "  " + mark + tool.name(),
+        tool.purpose(),
+        present ? String.valueOf(tool.version()) : "absent; " + tool.remedy());
+  }
+
+  private static String verdict(Console console, Findings findings) {
+    return findings.isolates()
+        ? console.styled(Console.Style.GOOD, "This host can run untrusted code in isolation.")
+        : console.styled(
+            Console.Style.BAD,
+            "No engine here isolates. Do not run untrusted code until the problems above are solved.");
+  }
+}

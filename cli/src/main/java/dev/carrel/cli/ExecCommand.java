@@ -1,0 +1,119 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.Exec;
+import dev.carrel.sdk.ExecInfo;
+import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.Sandbox;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "exec",
+    description = {
+      "Run a command in a sandbox.",
+      "",
+      "Output appears as it is written, standard input passes, Ctrl-C interrupts the command"
+          + " (twice: kills it), and the exit code is the command's."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel exec ID -- ls -l                 a program and its arguments",
+      "  carrel exec ID -- sh -c 'ls | wc -l'    a line of shell",
+      "  carrel exec -t ID -- bash               a terminal, as with ssh",
+      "  tar c . | carrel exec ID -- tar x       standard input passes",
+      "  carrel exec -d ID -- python3 -m http.server"
+    })
+final class ExecCommand implements Callable<Integer> {
+  private final Session session;
+  @Mixin private CommonOptions common = new CommonOptions();
+
+  @Option(
+      names = {"-t", "--tty"},
+      description = "Give the command this terminal.")
+  private boolean tty;
+
+  @Option(
+      names = {"-d", "--detach"},
+      description = "Start it, print its id and leave it running.")
+  private boolean detach;
+
+  @Option(
+      names = {"-w", "--workdir"},
+      paramLabel = "DIR",
+      description = "Directory to start in (default: /workspace).")
+  private @Nullable String workdir;
+
+  @Option(
+      names = {"-e", "--env"},
+      paramLabel = "NAME=VALUE",
+      description = "Set a variable; may be repeated.")
+  private Map<String, String> env = Map.of();
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "SECONDS",
+      description = "Kill the whole process tree after this long.")
+  private @Nullable Double timeout;
+
+  @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
+  private String id = "";
+
+  @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "What to run.")
+  private List<String> command = List.of();
+
+  ExecCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() {
+    var live = new LiveExec(session);
+    try (Session.Connection server = session.connect()) {
+      Sandbox sandbox = server.carrel().sandboxes().get(id);
+      ExecOptions options = options(live);
+      if (detach) {
+        return detach(sandbox, options);
+      }
+      try (Exec exec = sandbox.exec(options)) {
+        if (tty) {
+          return live.followInTerminal(exec, live.streams());
+        }
+        if (!common.json()) {
+          return live.follow(exec, true, live.streams());
+        }
+        var collected = new CollectedExec();
+        int code = live.follow(exec, true, collected);
+        session.console().json(collected.json());
+        return code;
+      }
+    }
+  }
+
+  private ExecOptions options(LiveExec live) {
+    ExecOptions options =
+        ExecOptions.of(command).withEnv(env).withStdinOpen(!detach).withBackground(detach);
+    if (workdir != null) {
+      options = options.withCwd(workdir);
+    }
+    options =
+        options.withTimeout(
+            timeout == null ? Durations.AS_LONG_AS_ALLOWED : Durations.ofSeconds(timeout));
+    return tty ? options.withTerminal(live.terminalSize()) : options;
+  }
+
+  private int detach(Sandbox sandbox, ExecOptions options) {
+    ExecInfo started = sandbox.background(options);
+    if (common.json()) {
+      session.console().json(started);
+    } else {
+      session.console().line(started.id());
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,290 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.FileEntry;
+import dev.carrel.sdk.Sandbox;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code carrel files …}: one class for each verb. */
+@Command(
+    name = "files",
+    description = {
+      "Look at, fetch, put and remove a sandbox's files.",
+      "",
+      "Paths are resolved inside the sandbox; a relative one starts at /workspace."
+    },
+    synopsisSubcommandLabel = "COMMAND")
+final class FilesCommand extends CommandGroup {
+
+  @Command(name = "ls", description = "List a directory.")
+  static final class Ls implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Parameters(
+        index = "1",
+        arity = "0..1",
+        paramLabel = "PATH",
+        defaultValue = "/workspace",
+        description = "The directory (default: ${DEFAULT-VALUE}).")
+    private String path = "/workspace";
+
+    Ls(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        List<FileEntry> entries = server.carrel().sandboxes().get(id).files().list(path);
+        if (common.json()) {
+          console.json(entries);
+          return 0;
+        }
+        var rows = new ArrayList<List<String>>();
+        for (FileEntry entry : entries) {
+          rows.add(
+              List.of(
+                  entry.mode(),
+                  Long.toString(entry.size()),
+                  entry.modifiedAt().toString(),
+                  name(console, entry)));
+        }
+        console.table(List.of(), rows);
+      }
+      return 0;
+    }
+
+    private static String name(Console console, FileEntry entry) {
+      String name = console.safe(entry.name());
+      return switch (entry.type()) {
+        case "dir" -> console.styled(Console.Style.STRONG, name) + "/";
+        case "symlink" -> name + " -> " + console.safe(String.valueOf(entry.target()));
+        default -> name;
+      };
+    }
+  }
+
+  @Command(
+      name = "get",
+      description = "Fetch a file; a directory comes as a zip.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  carrel files get ID plot.png",
+        "  carrel files get ID results results.zip",
+        "  carrel files get ID data.csv - | head"
+      })
+  static final class Get implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Parameters(index = "1", paramLabel = "PATH", description = "What to fetch.")
+    private String path = "";
+
+    @Parameters(
+        index = "2",
+        arity = "0..1",
+        paramLabel = "TARGET",
+        description = "A file, a directory, or - for standard output (default: here).")
+    private @Nullable String target;
+
+    Get(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        Sandbox sandbox = server.carrel().sandboxes().get(id);
+        if ("-".equals(target)) {
+          try (InputStream in = sandbox.files().read(path)) {
+            in.transferTo(console.out());
+            console.out().flush();
+          }
+          return 0;
+        }
+        Path local = localTarget(sandbox.files().stat(path));
+        long size = fetch(sandbox, local);
+        if (common.json()) {
+          console.json(Map.of("path", path, "target", local.toString(), "size", size));
+        } else {
+          console.note("%s (%d bytes)".formatted(local, size));
+        }
+      }
+      return 0;
+    }
+
+    private Path localTarget(FileEntry entry) {
+      Path given = Path.of(target == null ? "." : target);
+      if (!Files.isDirectory(given)) {
+        return given;
+      }
+      String name = String.valueOf(Path.of(entry.path()).getFileName());
+      return given.resolve(entry.type().equals("dir") ? name + ".zip" : name).normalize();
+    }
+
+    private long fetch(Sandbox sandbox, Path local) throws IOException {
+      // Beside the target first, so that a broken transfer leaves the old file.
+      Path draft = Path.of(local + ".part");
+      try (Progress _ = session.console().progress("fetching " + path);
+          InputStream in = sandbox.files().read(path)) {
+        long size = Files.copy(in, draft, StandardCopyOption.REPLACE_EXISTING);
+        Files.move(draft, local, StandardCopyOption.REPLACE_EXISTING);
+        return size;
+      } finally {
+        Files.deleteIfExists(draft);
+      }
+    }
+  }
+
+  @Command(
+      name = "put",
+      description = "Copy files or directories into a sandbox.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  carrel files put ID data.csv",
+        "  carrel files put ID src --to project/src",
+        "  curl … | carrel files put ID - --to page.html"
+      })
+  static final class Put implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Option(
+        names = "--to",
+        paramLabel = "PATH",
+        description = "Where to (default: /workspace, under the same name).")
+    private @Nullable String to;
+
+    @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Parameters(
+        index = "1..*",
+        arity = "1..*",
+        paramLabel = "FILE",
+        description = "Files, directories, or - for standard input.")
+    private List<String> sources = List.of();
+
+    Put(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      if (sources.contains("-") && to == null) {
+        throw new CommandFailure("standard input has no name", "say --to PATH");
+      }
+      var written = new ArrayList<String>();
+      try (Session.Connection server = session.connect();
+          Progress _ = session.console().progress("uploading")) {
+        Sandbox sandbox = server.carrel().sandboxes().get(id);
+        for (String source : sources) {
+          put(sandbox, source, written);
+        }
+      }
+      if (common.json()) {
+        session.console().json(Map.of("written", written));
+      } else {
+        written.forEach(session.console()::line);
+      }
+      return 0;
+    }
+
+    private void put(Sandbox sandbox, String source, List<String> written) throws IOException {
+      if (source.equals("-")) {
+        sandbox.files().upload(session.in(), String.valueOf(to));
+        written.add(String.valueOf(to));
+        return;
+      }
+      Path local = Path.of(source);
+      String name = remoteName(local);
+      if (Files.isDirectory(local)) {
+        try (Stream<Path> walk = Files.walk(local)) {
+          for (Path file : walk.filter(Files::isRegularFile).toList()) {
+            upload(sandbox, file, name + "/" + local.relativize(file), written);
+          }
+        }
+        return;
+      }
+      if (!Files.isRegularFile(local)) {
+        throw new CommandFailure("no such file: " + local);
+      }
+      upload(sandbox, local, name, written);
+    }
+
+    private String remoteName(Path local) {
+      String name = String.valueOf(local.toAbsolutePath().normalize().getFileName());
+      if (to == null) {
+        return name;
+      }
+      return sources.size() > 1 || to.endsWith("/") ? to.replaceAll("/+$", "") + "/" + name : to;
+    }
+
+    private static void upload(Sandbox sandbox, Path file, String path, List<String> written)
+        throws IOException {
+      sandbox.files().upload(file, path, Files.isExecutable(file) ? "0755" : "0644");
+      written.add(path);
+    }
+  }
+
+  @Command(name = "rm", description = "Remove files or directories.")
+  static final class Rm implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Option(
+        names = {"-r", "--recursive"},
+        description = "Also directories that are not empty.")
+    private boolean recursive;
+
+    @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Parameters(
+        index = "1..*",
+        arity = "1..*",
+        paramLabel = "PATH",
+        description = "What to remove.")
+    private List<String> paths = List.of();
+
+    Rm(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      try (Session.Connection server = session.connect()) {
+        Sandbox sandbox = server.carrel().sandboxes().get(id);
+        for (String path : paths) {
+          sandbox.files().delete(path, recursive);
+        }
+      }
+      if (common.json()) {
+        session.console().json(Map.of("removed", paths));
+      }
+      return 0;
+    }
+  }
+}

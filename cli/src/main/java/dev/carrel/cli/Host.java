@@ -1,0 +1,56 @@
+package dev.carrel.cli;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What the command line needs from the program around it: settings, and servers. The command line
+ * itself knows servers by their address only.
+ */
+public interface Host {
+  String version();
+
+  /** From the caller's surroundings. */
+  Settings settings();
+
+  /** A server of this user that was started with {@code serve} and still runs. */
+  Optional<Endpoint> runningServer();
+
+  /**
+   * A server in this process. Its sandboxes and files are those of {@code serve}, so they are there
+   * for the next command.
+   */
+  LocalServer startServer();
+
+  /** A server in this process that keeps nothing: all is gone when it is closed. */
+  LocalServer startPassingServer();
+
+  /** A server in this process for everybody else on this machine. */
+  ServedServer serve(ServeOptions options);
+
+  /** Every setting that {@link ServeOptions#settings} can have, as {@code key=default}. */
+  List<String> settingKeys();
+
+  /** Further commands of the program, as picocli takes them. */
+  List<Object> furtherCommands();
+
+  /**
+   * What the caller's surroundings say.
+   *
+   * @param server an address and token given by the caller, winning over any found
+   * @param colours false when NO_COLOR is set or the terminal is dumb
+   */
+  record Settings(Optional<Endpoint> server, boolean colours) {}
+
+  /**
+   * How {@code serve} was called.
+   *
+   * @param settings of the form {@code key=value}
+   * @param quiet whether a person is looking, who wants problems only
+   */
+  record ServeOptions(Optional<String> file, List<String> settings, boolean quiet) {
+    public ServeOptions {
+      settings = List.copyOf(settings);
+    }
+  }
+}

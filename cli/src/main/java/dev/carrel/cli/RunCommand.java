@@ -1,0 +1,232 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.Exec;
+import dev.carrel.sdk.ExecEvent;
+import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.FileChange;
+import dev.carrel.sdk.Sandbox;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+    name = "run",
+    description = {
+      "Run a program in a sandbox of its own, which is gone afterwards.",
+      "",
+      "The language follows from the extension or the shebang. Arguments that are files here are"
+          + " put beside the program. Output appears as it is written, standard input passes, Ctrl-C"
+          + " interrupts, and the exit code is the program's."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel run -c 'print(6*7)'",
+      "  carrel run script.py data.csv",
+      "  carrel run app.js",
+      "  echo 'cat(1+1)' | carrel run --language r -",
+      "  carrel run --memory 256 --timeout 10 job.sh",
+      "  carrel run -o results plot.py          files that it makes are copied to results/"
+    })
+final class RunCommand implements Callable<Integer> {
+  private final Session session;
+  @Mixin private CommonOptions common = new CommonOptions();
+  @Mixin private SandboxShape shape = new SandboxShape();
+
+  @Option(
+      names = {"-c", "--code"},
+      paramLabel = "CODE",
+      description = "The program itself, in Python unless --language says otherwise.")
+  private @Nullable String code;
+
+  @Option(
+      names = {"-l", "--language"},
+      paramLabel = "LANGUAGE",
+      description = "python, node, r or bash.")
+  private @Nullable String language;
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "SECONDS",
+      description = "Kill the whole process tree after this long.")
+  private @Nullable Double timeout;
+
+  @Option(
+      names = {"-o", "--output"},
+      paramLabel = "DIR",
+      description = "Copy the files that the program makes or changes to DIR.")
+  private @Nullable Path output;
+
+  @Option(names = "--keep", description = "Keep the sandbox and say its id.")
+  private boolean keep;
+
+  @Parameters(
+      arity = "0..*",
+      paramLabel = "FILE [ARGUMENT...]",
+      description = "The program, or - for standard input; then its arguments.")
+  private List<String> words = List.of();
+
+  RunCommand(Session session) {
+    this.session = session;
+  }
+
+  /** What is put into the sandbox, and what is started there. */
+  private record Job(Upload program, List<Upload> besides, List<String> command, boolean stdin) {}
+
+  private sealed interface Upload {
+    String name();
+
+    record Text(String name, String text) implements Upload {}
+
+    record LocalFile(String name, Path path) implements Upload {}
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Job job = job();
+    try (Session.Connection server = keep ? session.connect() : session.connectForOneRun()) {
+      Sandbox sandbox;
+      try (Progress _ = session.console().progress("creating a sandbox")) {
+        sandbox = server.carrel().sandboxes().create(shape.options());
+      }
+      if (keep) {
+        session.console().note("sandbox kept: " + sandbox.id());
+      } else {
+        server.beforeClosing(sandbox::delete);
+      }
+      return run(sandbox, job);
+    }
+  }
+
+  private Job job() throws IOException {
+    if (code != null) {
+      Program program = language == null ? Program.PYTHON : Program.ofLanguage(language);
+      return job(program, inline(program, code), words, true);
+    }
+    if (words.isEmpty()) {
+      throw new CommandFailure("what to run?", "give a file, - or -c CODE; see carrel run --help");
+    }
+    List<String> arguments = words.subList(1, words.size());
+    if (words.getFirst().equals("-")) {
+      Program program = language == null ? Program.PYTHON : Program.ofLanguage(language);
+      String text = new String(session.in().readAllBytes(), StandardCharsets.UTF_8);
+      return job(program, inline(program, text), arguments, false);
+    }
+    Path file = Path.of(words.getFirst());
+    if (!Files.isRegularFile(file)) {
+      throw new CommandFailure("no such file: " + file);
+    }
+    Program program = language == null ? Program.of(file) : Program.ofLanguage(language);
+    return job(program, upload(file), arguments, true);
+  }
+
+  private static Job job(Program program, Upload main, List<String> words, boolean stdin) {
+    var besides = new ArrayList<Upload>();
+    var arguments = new ArrayList<String>();
+    for (String word : words) {
+      Path file = Path.of(word);
+      if (Files.isRegularFile(file)) {
+        Upload beside = upload(file);
+        besides.add(beside);
+        arguments.add(beside.name());
+      } else {
+        arguments.add(word);
+      }
+    }
+    return new Job(main, besides, program.command(main.name(), arguments), stdin);
+  }
+
+  private static Upload inline(Program program, String text) {
+    return new Upload.Text(program.fileName(), text);
+  }
+
+  private static Upload upload(Path file) {
+    return new Upload.LocalFile(String.valueOf(file.getFileName()), file);
+  }
+
+  private int run(Sandbox sandbox, Job job) throws IOException {
+    try (Progress _ = session.console().progress("uploading")) {
+      put(sandbox, job.program(), "0755");
+      for (Upload beside : job.besides()) {
+        put(sandbox, beside, "0644");
+      }
+    }
+    ExecOptions options =
+        ExecOptions.of(job.command())
+            .withStdinOpen(job.stdin())
+            .withTimeout(
+                timeout == null ? Durations.AS_LONG_AS_ALLOWED : Durations.ofSeconds(timeout))
+            // Python keeps what it prints back when it does not see a terminal.
+            .withEnv(Map.of("PYTHONUNBUFFERED", "1"));
+    var live = new LiveExec(session);
+    var collected = new CollectedExec();
+    LiveExec.Sink shown = common.json() ? collected : live.streams();
+    var changes = new ArrayList<FileChange>();
+    int exitCode;
+    try (Exec exec = sandbox.exec(options)) {
+      exitCode = live.follow(exec, job.stdin(), new WithChanges(shown, changes));
+    }
+    if (output != null) {
+      fetch(sandbox, changes, output);
+    }
+    if (common.json()) {
+      session.console().json(collected.json());
+    }
+    return exitCode;
+  }
+
+  private static void put(Sandbox sandbox, Upload upload, String mode) throws IOException {
+    switch (upload) {
+      case Upload.Text(String name, String text) ->
+          sandbox.files().write(name, text.getBytes(StandardCharsets.UTF_8));
+      case Upload.LocalFile(String name, Path path) -> sandbox.files().upload(path, name, mode);
+    }
+  }
+
+  private void fetch(Sandbox sandbox, List<FileChange> changes, Path folder) throws IOException {
+    for (FileChange change : changes) {
+      if (change.action().equals("deleted") || change.type().equals("dir")) {
+        continue;
+      }
+      // The name comes from the sandbox: it must not lead out of the folder.
+      Path target = folder.resolve(change.path()).normalize();
+      if (!target.startsWith(folder.normalize())) {
+        throw new CommandFailure("refusing to write outside " + folder + ": " + change.path());
+      }
+      Path parent = target.getParent();
+      if (parent != null) {
+        Files.createDirectories(parent);
+      }
+      try (InputStream in = sandbox.files().read(change.path())) {
+        Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
+      }
+      session.console().note("copied " + session.console().safe(target.toString()));
+    }
+  }
+
+  /** Remembers what changed on the way through. */
+  private record WithChanges(LiveExec.Sink next, List<FileChange> changes)
+      implements LiveExec.Sink {
+    @Override
+    public void output(ExecEvent.Output event) {
+      next.output(event);
+    }
+
+    @Override
+    public void exited(ExecEvent.Exited exited) {
+      changes.addAll(exited.filesChanged());
+      next.exited(exited);
+    }
+  }
+}

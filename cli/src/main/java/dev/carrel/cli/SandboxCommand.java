@@ -1,0 +1,329 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.Measure;
+import dev.carrel.sdk.SandboxInfo;
+import dev.carrel.sdk.SandboxOptions;
+import dev.carrel.sdk.Sandboxes;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code carrel sandbox …}: one class for each verb. */
+@Command(
+    name = "sandbox",
+    description = "Make, list, look at and delete sandboxes.",
+    synopsisSubcommandLabel = "COMMAND")
+final class SandboxCommand extends CommandGroup {
+
+  @Command(
+      name = "create",
+      description = "Start a sandbox and print its id.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  carrel sandbox create",
+        "  carrel sandbox create --memory 1024 --cpu 2 --key notebook-7",
+        "  id=$(carrel sandbox create -q)"
+      })
+  static final class Create implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+    @Mixin private SandboxShape shape = new SandboxShape();
+
+    @Option(
+        names = {"-q", "--quiet"},
+        description = "Print the id alone.")
+    private boolean quiet;
+
+    @Option(
+        names = "--key",
+        paramLabel = "KEY",
+        description = "Same key, same sandbox: gives the one that has it, if any.")
+    private @Nullable String key;
+
+    @Option(
+        names = "--idle-timeout",
+        paramLabel = "SECONDS",
+        description = "Stop it after this long without a call.")
+    private @Nullable Long idleTimeout;
+
+    @Option(
+        names = {"-m", "--metadata"},
+        paramLabel = "NAME=VALUE",
+        description = "Label it; may be repeated.")
+    private Map<String, String> metadata = Map.of();
+
+    Create(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      SandboxOptions options =
+          shape
+              .options()
+              .withSessionKey(key)
+              .withMetadata(metadata)
+              .withIdleTimeout(idleTimeout == null ? null : Duration.ofSeconds(idleTimeout));
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        SandboxInfo info;
+        try (Progress _ = console.progress("creating a sandbox")) {
+          info = server.carrel().sandboxes().create(options).info();
+        }
+        if (common.json()) {
+          console.json(info);
+        } else if (quiet) {
+          console.line(info.id());
+        } else {
+          console.line(info.id() + "  " + summary(console, info));
+        }
+      }
+      return 0;
+    }
+  }
+
+  @Command(name = "list", aliases = "ls", description = "List your sandboxes, newest first.")
+  static final class ListAll implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Option(names = "--status", paramLabel = "STATUS", description = "Only those in this status.")
+    private @Nullable String status;
+
+    @Option(names = "--search", paramLabel = "TEXT", description = "Part of an id, key or image.")
+    private @Nullable String search;
+
+    @Option(names = "--page", paramLabel = "N", description = "From 1.")
+    private int page = 1;
+
+    @Option(names = "--page-size", paramLabel = "N", description = "At most 200.")
+    private int pageSize = 50;
+
+    ListAll(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      var query = new TreeMap<String, String>();
+      query.put("page", Integer.toString(page));
+      query.put("page_size", Integer.toString(pageSize));
+      if (status != null) {
+        query.put("status", status);
+      }
+      if (search != null) {
+        query.put("search", search);
+      }
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        Sandboxes.Page found = server.carrel().sandboxes().list(query);
+        if (common.json()) {
+          console.json(found);
+        } else {
+          show(console, found);
+        }
+      }
+      return 0;
+    }
+
+    private static void show(Console console, Sandboxes.Page found) {
+      if (found.items().isEmpty()) {
+        console.note("no sandboxes; make one with: carrel sandbox create");
+        return;
+      }
+      var rows = new ArrayList<List<String>>();
+      for (SandboxInfo info : found.items()) {
+        rows.add(
+            List.of(
+                info.id(),
+                status(console, info),
+                info.engine(),
+                String.valueOf(info.isolation()),
+                info.image(),
+                info.memoryMb() + " MB",
+                age(info.createdAt()),
+                info.sessionKey() == null ? "" : console.safe(info.sessionKey())));
+      }
+      console.table(
+          List.of("ID", "STATUS", "ENGINE", "ISOLATION", "IMAGE", "MEMORY", "AGE", "KEY"), rows);
+      if (found.total() > found.items().size()) {
+        console.note("%d of %d; see --page".formatted(found.items().size(), found.total()));
+      }
+    }
+  }
+
+  @Command(
+      name = "show",
+      description = "Show one sandbox, with the isolation that was really applied.")
+  static final class Show implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    Show(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        SandboxInfo info = server.carrel().sandboxes().get(id).info();
+        if (common.json()) {
+          console.json(info);
+        } else {
+          show(console, info);
+        }
+      }
+      return 0;
+    }
+
+    private static void show(Console console, SandboxInfo info) {
+      var facts = new LinkedHashMap<String, String>();
+      facts.put("id", info.id());
+      facts.put("status", status(console, info));
+      SandboxInfo.Failure failure = info.failure();
+      if (failure != null) {
+        facts.put("failure", failure.cause() + ": " + console.safe(failure.message()));
+        facts.put("hint", failure.hint() == null ? "" : failure.hint());
+      }
+      facts.put("image", info.image());
+      facts.put("engine", info.engine() + suffix(info.runtime()));
+      facts.put("isolation", String.valueOf(info.isolation()));
+      facts.put(
+          "limits",
+          "%d MB memory, %s CPU, %d MB disk, %d processes"
+              .formatted(info.memoryMb(), info.cpuCores(), info.diskMb(), info.pids()));
+      facts.put("created", info.createdAt() + " (" + age(info.createdAt()) + " ago)");
+      facts.put("used", age(info.lastActivityAt()) + " ago");
+      facts.put("execs", info.execCount() + " in " + info.execTotalMs() + " ms");
+      info.metadata()
+          .forEach((name, value) -> facts.put("  " + console.safe(name), console.safe(value)));
+      console.table(
+          List.of(),
+          facts.entrySet().stream().map(f -> List.of(f.getKey(), f.getValue())).toList());
+      if (!info.isolationMeasures().isEmpty()) {
+        console.line("");
+        measures(console, info.isolationMeasures());
+      }
+    }
+  }
+
+  @Command(
+      name = "delete",
+      aliases = "rm",
+      description = "End sandboxes and remove all their files, in whatever state they are.")
+  static final class Delete implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Option(names = "--all", description = "Every sandbox of yours.")
+    private boolean all;
+
+    @Parameters(arity = "0..*", paramLabel = "ID", description = "The sandboxes.")
+    private List<String> ids = List.of();
+
+    Delete(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      if (all == !ids.isEmpty()) {
+        throw new CommandFailure("name sandboxes, or say --all");
+      }
+      var deleted = new ArrayList<String>();
+      var failed = new LinkedHashMap<String, String>();
+      try (Session.Connection server = session.connect()) {
+        Sandboxes sandboxes = server.carrel().sandboxes();
+        for (String id : all ? everyId(sandboxes) : ids) {
+          try (Progress _ = session.console().progress("deleting " + id)) {
+            sandboxes.delete(id);
+            deleted.add(id);
+          } catch (CarrelException e) {
+            failed.put(id, e.message());
+          }
+        }
+      }
+      report(deleted, failed);
+      return failed.isEmpty() ? 0 : Cli.FAILED;
+    }
+
+    private static List<String> everyId(Sandboxes sandboxes) {
+      var found = new ArrayList<String>();
+      Sandboxes.Page page;
+      int number = 1;
+      do {
+        page = sandboxes.list(number++, 200);
+        page.items().forEach(info -> found.add(info.id()));
+      } while (found.size() < page.total() && !page.items().isEmpty());
+      return found;
+    }
+
+    private void report(List<String> deleted, Map<String, String> failed) {
+      Console console = session.console();
+      if (common.json()) {
+        console.json(Map.of("deleted", deleted, "failed", failed));
+        return;
+      }
+      deleted.forEach(console::line);
+      failed.forEach((id, why) -> console.error(console.safe(id) + ": " + why));
+    }
+  }
+
+  static void measures(Console console, List<Measure> measures) {
+    var rows = new ArrayList<List<String>>();
+    for (Measure measure : measures) {
+      String mark =
+          measure.applied()
+              ? console.styled(Console.Style.GOOD, "✓")
+              : console.styled(Console.Style.BAD, "✗");
+      rows.add(List.of(mark + " " + measure.name(), console.safe(measure.detail())));
+    }
+    console.table(List.of(), rows);
+  }
+
+  private static String summary(Console console, SandboxInfo info) {
+    String text =
+        "%s on %s, isolation: %s".formatted(info.status(), info.engine(), info.isolation());
+    return "none".equals(info.isolation())
+        ? console.styled(Console.Style.WARN, text)
+        : console.styled(Console.Style.FAINT, text);
+  }
+
+  private static String status(Console console, SandboxInfo info) {
+    return switch (info.status()) {
+      case "running" -> console.styled(Console.Style.GOOD, info.status());
+      case "failed" -> console.styled(Console.Style.BAD, info.status());
+      default -> info.status();
+    };
+  }
+
+  private static String suffix(@Nullable String runtime) {
+    return runtime == null || runtime.isEmpty() ? "" : " (" + runtime + ")";
+  }
+
+  private static String age(Instant since) {
+    Duration age = Duration.between(since, Instant.now());
+    if (age.toDays() > 0) {
+      return age.toDays() + "d";
+    }
+    if (age.toHours() > 0) {
+      return age.toHours() + "h";
+    }
+    return age.toMinutes() > 0 ? age.toMinutes() + "m" : Math.max(0, age.toSeconds()) + "s";
+  }
+}

@@ -1,0 +1,57 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.SandboxOptions;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Options of every command that makes a sandbox. */
+final class SandboxShape {
+  @Option(
+      names = "--image",
+      paramLabel = "IMAGE",
+      description = "Root file system (default: host).")
+  private @Nullable String image;
+
+  @Option(
+      names = "--engine",
+      paramLabel = "NAME",
+      description = "Engine to use; see carrel doctor.")
+  private @Nullable String engine;
+
+  @Option(
+      names = "--isolation",
+      paramLabel = "STRENGTH",
+      description = "The least to accept: none, namespaces or gvisor.")
+  private @Nullable String isolation;
+
+  @Option(names = "--memory", paramLabel = "MB", description = "Memory, without swap.")
+  private @Nullable Long memory;
+
+  @Option(names = "--cpu", paramLabel = "CORES", description = "CPU time in cores, such as 0.5.")
+  private @Nullable Double cpu;
+
+  @Option(names = "--disk", paramLabel = "MB", description = "Size of /workspace.")
+  private @Nullable Long disk;
+
+  @Option(names = "--pids", paramLabel = "N", description = "Processes and threads at most.")
+  private @Nullable Integer pids;
+
+  @Option(
+      names = {"-e", "--env"},
+      paramLabel = "NAME=VALUE",
+      description = "Set a variable; may be repeated.")
+  private Map<String, String> env = Map.of();
+
+  SandboxOptions options() {
+    return SandboxOptions.defaults()
+        .withImage(image)
+        .withEngine(engine)
+        .withIsolation(isolation)
+        .withMemoryMb(memory)
+        .withCpuCores(cpu)
+        .withDiskMb(disk)
+        .withPids(pids)
+        .withEnvVars(env);
+  }
+}

@@ -1,0 +1,162 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.Carrel;
+import dev.carrel.sdk.EngineInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "serve",
+    description = {
+      "Start the server and stay until Ctrl-C. Sandboxes outlive it; the next start finds them.",
+      "",
+      "Settings come from carrel.properties (/etc/carrel for root, ~/.config/carrel otherwise), then"
+          + " from variables such as CARREL_SERVER_PORT, then from --set."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel serve",
+      "  carrel serve --port 9000 --set exec.default-timeout=30s",
+      "  CARREL_SANDBOX_MEMORY_MB=256 carrel serve"
+    })
+final class ServeCommand implements Callable<Integer> {
+  private final Session session;
+  @Mixin private CommonOptions common = new CommonOptions();
+
+  @Option(
+      names = "--host",
+      paramLabel = "ADDRESS",
+      description =
+          "Address to listen on (default: 127.0.0.1). Another than loopback needs --set"
+              + " server.allow-plaintext=true.")
+  private @Nullable String address;
+
+  @Option(
+      names = {"-p", "--port"},
+      paramLabel = "PORT",
+      description = "Port to listen on (default: 8080; 0: any free one).")
+  private @Nullable Integer port;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description = "Where everything is kept (default: /var/lib/carrel or ~/.local/share/carrel).")
+  private @Nullable String data;
+
+  @Option(names = "--config", paramLabel = "FILE", description = "A settings file.")
+  private @Nullable String file;
+
+  @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Any setting; may be repeated.")
+  private List<String> settings = new ArrayList<>();
+
+  @Option(names = "--settings", description = "List every setting and leave.")
+  private boolean list;
+
+  ServeCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    if (list) {
+      session.host().settingKeys().forEach(session.console()::line);
+      return 0;
+    }
+    var told = new CountDownLatch(1);
+    // A second Ctrl-C does not wait for a clean end.
+    Runnable stop =
+        () -> {
+          if (told.getCount() == 0) {
+            Runtime.getRuntime().halt(Cli.INTERRUPTED);
+          }
+          told.countDown();
+        };
+    try (Signals.Handling _ = Signals.handle("INT", stop);
+        Signals.Handling _ = Signals.handle("TERM", stop)) {
+      serve(told);
+    }
+    return 0;
+  }
+
+  private void serve(CountDownLatch told) throws InterruptedException {
+    long sandboxes;
+    try (ServedServer server = session.host().serve(options());
+        Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
+      announce(server, carrel);
+      told.await();
+      session.console().note("stopping …");
+      sandboxes = carrel.sandboxes().list(Map.of("status", "running")).total();
+    }
+    session
+        .console()
+        .note(
+            sandboxes == 0
+                ? "stopped"
+                : "stopped; %d running sandboxes go on, the next start finds them"
+                    .formatted(sandboxes));
+  }
+
+  private Host.ServeOptions options() {
+    var all = new ArrayList<>(settings);
+    if (address != null) {
+      all.add("server.host=" + address);
+    }
+    if (port != null) {
+      all.add("server.port=" + port);
+    }
+    if (data != null) {
+      all.add("storage.data-directory=" + data);
+    }
+    return new Host.ServeOptions(Optional.ofNullable(file), all, session.terminal().isTerminal(2));
+  }
+
+  private void announce(ServedServer server, Carrel carrel) {
+    Console console = session.console();
+    String address = server.endpoint().address().toString();
+    if (common.json()) {
+      console.jsonLine(
+          Map.of(
+              "address", address,
+              "token_file", server.tokenFile().toString(),
+              "log_file", server.logFile().toString()));
+      return;
+    }
+    console.line(
+        console.styled(Console.Style.STRONG, "Carrel " + session.host().version())
+            + " listens on "
+            + console.styled(Console.Style.STRONG, address));
+    console.table(
+        List.of(),
+        List.of(
+            List.of("  engine", engine(console, carrel)),
+            List.of("  token", server.tokenFile().toString()),
+            List.of("  log", server.logFile().toString()),
+            List.of("  docs", address + "/docs")));
+    console.line("Try it:");
+    console.line("  carrel run -c 'print(6*7)'");
+    console.line(
+        "  curl -H \"Authorization: Bearer $(cat %s)\" -X POST %s/api/v1/sandboxes"
+            .formatted(server.tokenFile(), address));
+    console.line(console.styled(Console.Style.FAINT, "Ctrl-C stops the server; sandboxes go on."));
+  }
+
+  private static String engine(Console console, Carrel carrel) {
+    for (EngineInfo engine : carrel.engines()) {
+      if (engine.preferred() && engine.usable()) {
+        String text = engine.name() + ", isolation: " + engine.isolation();
+        return engine.isolation().equals("none")
+            ? console.styled(Console.Style.BAD, text)
+            : console.styled(Console.Style.GOOD, text);
+      }
+    }
+    return console.styled(Console.Style.BAD, "none can be used; see carrel doctor");
+  }
+}

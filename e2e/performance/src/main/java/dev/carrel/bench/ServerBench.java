@@ -1,0 +1,204 @@
+package dev.carrel.bench;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** What users do, through REST, one kept-alive connection a client. */
+final class ServerBench {
+  private static final String SANDBOXES = "/api/v1/sandboxes";
+  private static final String HEALTH = "GET /health";
+  private static final String ONE_PLUS_ONE = "{\"language\":\"python\",\"code\":\"1+1\"}";
+  private static final String TRUE = "{\"command\":[\"/bin/true\"]}";
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int SPACING_MILLIS = 50;
+
+  private final ServerProcess server;
+  private final Report report;
+  private final int count;
+
+  ServerBench(ServerProcess server, Report report, int count) {
+    this.server = server;
+    this.report = report;
+    this.count = count;
+  }
+
+  void measure() throws Exception {
+    try (HttpConnection http = server.connect()) {
+      report.add(Row.floor(HEALTH, Samples.time(count * 5, 0, () -> http.get("/health"))));
+      String box = create(http);
+      inOneSandbox(http, SANDBOXES + "/" + box);
+      http.delete(SANDBOXES + "/" + box);
+      lifecycles(http);
+    }
+    burst();
+  }
+
+  private void inOneSandbox(HttpConnection http, String box) throws Exception {
+    Callable<?> code = () -> http.post(box + "/code", ONE_PLUS_ONE);
+    report.add(
+        Row.latency("code 1+1 in a live context", Samples.time(count * 5, 0, code), 0.6, HEALTH));
+    report.add(
+        Row.latency(
+            "code 1+1, one every 50 ms",
+            Samples.time(count / 2, SPACING_MILLIS, code),
+            0.6,
+            HEALTH));
+    Callable<?> exec = () -> http.post(box + "/exec", TRUE);
+    report.add(Row.latency("exec true", Samples.time(count * 2, 0, exec), 2, Peers.RUNC_EXEC));
+    report.add(
+        Row.latency(
+            "exec true, one every 50 ms",
+            Samples.time(count / 2, SPACING_MILLIS, exec),
+            2,
+            Floors.SPAWN));
+  }
+
+  private void lifecycles(HttpConnection http) throws Exception {
+    List<String> made = new ArrayList<>();
+    Samples cold =
+        Samples.time(
+            count,
+            5,
+            () -> {
+              made.add(create(http));
+              return null;
+            });
+    deleteAll(http, made);
+    report.add(Row.latency("create until the guest answers", cold, 5, Peers.RUNC_RUN));
+    Samples first =
+        Samples.time(
+            count / 2,
+            5,
+            () -> {
+              String box = create(http);
+              made.add(box);
+              return http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
+            });
+    deleteAll(http, made);
+    report.add(Row.latency("create until the first Python result", first, 8, Peers.DOCKER_RUN));
+    Samples cycle =
+        Samples.time(
+            count,
+            0,
+            () -> {
+              String box = create(http);
+              http.post(SANDBOXES + "/" + box + "/exec", TRUE);
+              http.delete(SANDBOXES + "/" + box);
+              return null;
+            });
+    report.add(Row.rate("create+exec+delete, one stream", 1000 / cycle.p50Millis(), "/s", 150.0));
+  }
+
+  private void burst() throws Exception {
+    int clients = 100;
+    List<String> made = java.util.Collections.synchronizedList(new ArrayList<>());
+    CountDownLatch go = new CountDownLatch(1);
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> results = new ArrayList<>();
+      List<HttpConnection> connections = new ArrayList<>();
+      for (int i = 0; i < clients; i++) {
+        HttpConnection http = server.connect();
+        connections.add(http);
+        results.add(
+            threads.submit(
+                () -> {
+                  go.await();
+                  String box = create(http);
+                  made.add(box);
+                  return http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
+                }));
+      }
+      long start = System.nanoTime();
+      go.countDown();
+      for (Future<?> result : results) {
+        result.get();
+      }
+      report.add(
+          Row.figure(
+              "100 creates at once, 100 Python results",
+              (System.nanoTime() - start) / 1e6,
+              "ms",
+              600));
+      deleteAll(connections.getFirst(), made);
+      for (HttpConnection http : connections) {
+        http.close();
+      }
+    }
+  }
+
+  void memory() throws Exception {
+    int boxes = 20;
+    try (HttpConnection http = server.connect()) {
+      List<String> made = new ArrayList<>();
+      for (int i = 0; i < boxes; i++) {
+        made.add(create(http));
+      }
+      report.add(Row.figure("idle sandbox", Memory.perSandbox(made), "MiB", 0.6));
+      for (String box : made) {
+        http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
+      }
+      report.add(
+          Row.figure(
+              "idle sandbox with a plain Python context", Memory.perSandbox(made), "MiB", 2.5));
+      deleteAll(http, made);
+    }
+  }
+
+  void throughput() throws Exception {
+    long bytes = 1L << 30;
+    try (HttpConnection http = server.connect()) {
+      String box = SANDBOXES + "/" + create(http);
+      double before = server.residentMebibytes();
+      long start = System.nanoTime();
+      String command =
+          "{\"command\":\"head -c %d /dev/zero\",\"timeout_seconds\":60}".formatted(bytes);
+      http.post(box + "/exec", command);
+      double seconds = (System.nanoTime() - start) / 1e9;
+      report.add(Row.rate("1 GiB of stdout", bytes / 1e6 / seconds, "MB/s", 500.0));
+      report.add(
+          Row.figure(
+              "server's memory growth meanwhile", server.residentMebibytes() - before, "MiB", 64));
+      http.delete(box);
+    }
+  }
+
+  void leaks(int cycles) throws Exception {
+    Leftovers before = Leftovers.count(server);
+    try (HttpConnection http = server.connect()) {
+      for (int i = 0; i < cycles; i++) {
+        String box = create(http);
+        http.delete(SANDBOXES + "/" + box);
+      }
+      JsonNode left = JSON.readTree(http.get(SANDBOXES));
+      report.add(
+          Row.figure(
+              "sandboxes listed after " + cycles + " cycles",
+              left.get("total").asDouble(),
+              "left",
+              0));
+    }
+    Leftovers after = Leftovers.count(server);
+    report.add(Row.figure("processes left", after.processes() - before.processes(), "left", 0));
+    report.add(Row.figure("mounts left", after.mounts() - before.mounts(), "left", 0));
+    report.add(Row.figure("cgroups left", after.cgroups() - before.cgroups(), "left", 0));
+    report.add(Row.figure("folders left", after.folders() - before.folders(), "left", 0));
+  }
+
+  private static String create(HttpConnection http) throws IOException {
+    return JSON.readTree(http.post(SANDBOXES, "{}")).get("id").asText();
+  }
+
+  private static void deleteAll(HttpConnection http, List<String> boxes) throws IOException {
+    for (String box : boxes) {
+      http.delete(SANDBOXES + "/" + box);
+    }
+    boxes.clear();
+  }
+}

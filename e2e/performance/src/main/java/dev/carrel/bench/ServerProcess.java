@@ -1,0 +1,135 @@
+package dev.carrel.bench;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+
+/** A server of a distribution, started as users start it, with all its state in one folder. */
+public final class ServerProcess implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final Process process;
+  private final Path folder;
+  private final double startMillis;
+  private final Properties endpoint;
+
+  private ServerProcess(Process process, Path folder, double startMillis, Properties endpoint) {
+    this.process = process;
+    this.folder = folder;
+    this.startMillis = startMillis;
+    this.endpoint = endpoint;
+  }
+
+  /**
+   * Returns once it answers.
+   *
+   * @param home the distribution's folder
+   * @param settings variables such as {@code CARREL_ENGINE_DEFAULT}
+   */
+  public static ServerProcess start(Path home, Path folder, Map<String, String> settings)
+      throws IOException, InterruptedException {
+    ProcessBuilder builder = new ProcessBuilder(home.resolve("bin/carrel").toString(), "serve");
+    Files.createDirectories(folder);
+    Map<String, String> environment = builder.environment();
+    environment.keySet().removeIf(name -> name.startsWith("CARREL_"));
+    environment.putAll(settings);
+    environment.put("JAVA_HOME", System.getProperty("java.home"));
+    environment.put("CARREL_SERVER_PORT", "0");
+    environment.put("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
+    environment.put("CARREL_STORAGE_RUN_DIRECTORY", folder.resolve("run").toString());
+    Path log = folder.resolve("server.log");
+    builder
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
+    long start = System.nanoTime();
+    Process process = builder.start();
+    process.getOutputStream().close();
+    try {
+      Properties endpoint = awaitEndpoint(process, folder, log);
+      return new ServerProcess(process, folder, (System.nanoTime() - start) / 1e6, endpoint);
+    } catch (IOException | InterruptedException failure) {
+      process.destroyForcibly();
+      throw failure;
+    }
+  }
+
+  private static Properties awaitEndpoint(Process process, Path folder, Path log)
+      throws IOException, InterruptedException {
+    Path file = folder.resolve("data/endpoint");
+    Instant end = Instant.now().plus(PATIENCE);
+    while (Instant.now().isBefore(end)) {
+      Properties endpoint = new Properties();
+      if (Files.exists(file)) {
+        try (Reader reader = Files.newBufferedReader(file)) {
+          endpoint.load(reader);
+        }
+      }
+      // A server that was killed leaves its file behind until the next one takes the folder.
+      if (String.valueOf(process.pid()).equals(endpoint.getProperty("pid"))) {
+        return endpoint;
+      }
+      if (process.waitFor(5, TimeUnit.MILLISECONDS)) {
+        throw new IOException(
+            "the server ended with " + process.exitValue() + ": " + Files.readString(log));
+      }
+    }
+    throw new IOException(
+        "the server did not answer within " + PATIENCE + ": " + Files.readString(log));
+  }
+
+  public URI address() {
+    return URI.create(endpoint.getProperty("address"));
+  }
+
+  public String token() throws IOException {
+    return Files.readString(Path.of(endpoint.getProperty("token-file")))
+        .lines()
+        .findFirst()
+        .orElseThrow()
+        .strip();
+  }
+
+  public Path runDirectory() {
+    return folder.resolve("run");
+  }
+
+  double startMillis() {
+    return startMillis;
+  }
+
+  HttpConnection connect() throws IOException {
+    return new HttpConnection(address(), token());
+  }
+
+  double residentMebibytes() throws IOException {
+    return Files.readAllLines(Path.of("/proc", String.valueOf(process.pid()), "status")).stream()
+        .filter(line -> line.startsWith("VmRSS:"))
+        .mapToDouble(line -> Double.parseDouble(line.replaceAll("\\D+", "")) / 1024)
+        .sum();
+  }
+
+  /** As kill −9 does: nothing is said to the server. */
+  public void kill() {
+    process.destroyForcibly();
+    process.onExit().join();
+  }
+
+  /** Ends it as Ctrl-C does; its sandboxes live on. */
+  @Override
+  public void close() {
+    process.destroy();
+    try {
+      process.onExit().orTimeout(15, TimeUnit.SECONDS).join();
+    } catch (CompletionException tooSlow) {
+      kill();
+    }
+  }
+}

@@ -5,9 +5,12 @@ import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
+import java.net.SocketException;
 import java.nio.channels.ByteChannel;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The guest of one sandbox, as the host talks to it. Every call opens a connection of its own and
@@ -16,6 +19,12 @@ import java.util.List;
  */
 public final class Guest {
   private static final int MAX_EXECS = 10_000;
+
+  // A platform thread waits for room in a Unix socket's queue. For a virtual thread the JDK
+  // connects
+  // without blocking, which fails at once, and there is nothing to poll: it has to be tried again.
+  private static final String QUEUE_FULL = "Resource temporarily unavailable";
+  private static final long QUEUE_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final GuestConnector connector;
   private final GuestSettings settings;
@@ -163,16 +172,29 @@ public final class Guest {
     var connection = new Connection(open(), settings.patience());
     try {
       connection.open(request);
-      return connection;
     } catch (IOException e) {
-      throw connection.lost(e);
+      // A guest that will not have the request may have said why before it hung up; if not, the
+      // reader finds the end.
+      if (connection.deadline().passed()) {
+        throw connection.lost(e);
+      }
     }
+    return connection;
   }
 
   private ByteChannel open() {
     var opening = new Deadline.Opening(settings.patience().toNanos());
     try (opening) {
-      return connector.open();
+      while (true) {
+        try {
+          return connector.open();
+        } catch (SocketException e) {
+          if (!QUEUE_FULL.equals(e.getMessage()) || Thread.currentThread().isInterrupted()) {
+            throw e;
+          }
+          LockSupport.parkNanos(QUEUE_PAUSE);
+        }
+      }
     } catch (IOException e) {
       String reason =
           opening.passed()

@@ -1,0 +1,125 @@
+package dev.carrel.server;
+
+import dev.carrel.control.Control;
+import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.http.Connections;
+import dev.carrel.server.http.Dispatcher;
+import dev.carrel.server.http.HostGuard;
+import dev.carrel.server.http.ProblemPages;
+import dev.carrel.server.http.RequestLog;
+import dev.carrel.server.http.Router;
+import dev.carrel.server.rest.RestApi;
+import dev.carrel.spi.SandboxException;
+import io.helidon.common.socket.SocketOptions;
+import io.helidon.webserver.WebServer;
+import io.helidon.webserver.http1.Http1Config;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+
+/**
+ * The listening server. Owns its port and its connections, not the control plane: stopping it
+ * leaves sandboxes and control as they are.
+ */
+public final class CarrelServer implements AutoCloseable {
+  private static final int MAX_PATH = 32 * 1024;
+  private static final int MAX_HEADERS = 64 * 1024;
+  private static final int WRITE_BUFFER = 16 * 1024;
+
+  private final WebServer web;
+  private final Connections connections;
+  private final String host;
+
+  private CarrelServer(WebServer web, Connections connections, String host) {
+    this.web = web;
+    this.connections = connections;
+    this.host = host;
+  }
+
+  /** Returns once requests are answered. */
+  public static CarrelServer start(
+      ServerSettings settings, Control control, Authenticator authenticator) {
+    InetAddress address = address(settings);
+    var connections = new Connections(settings.readTimeout());
+    var api = new RestApi(control);
+    var router = new Router();
+    api.addTo(router);
+    var dispatcher =
+        new Dispatcher(
+            router,
+            connections,
+            new HostGuard(address.isLoopbackAddress(), settings.allowedHosts()),
+            authenticator,
+            new RequestLog(api.metrics()),
+            settings.maxJsonBody(),
+            settings.keepAlive(),
+            api::causeOfDeath);
+    WebServer web =
+        WebServer.builder()
+            .address(address)
+            .port(settings.port())
+            .shutdownHook(false)
+            .shutdownGracePeriod(settings.drain())
+            .maxTcpConnections(settings.maxConnections())
+            .writeBufferSize(WRITE_BUFFER)
+            .connectionOptions(SocketOptions.builder().tcpNoDelay(true).build())
+            .directHandlers(ProblemPages.handlers())
+            .addProtocol(
+                Http1Config.builder()
+                    .maxPrologueLength(MAX_PATH)
+                    .maxHeadersSize(MAX_HEADERS)
+                    .sendKeepAliveHeader(false)
+                    .addReceiveListener(connections)
+                    .build())
+            .routing(routing -> routing.addFilter(dispatcher))
+            .build();
+    try {
+      web.start();
+    } catch (RuntimeException e) {
+      connections.close();
+      throw e;
+    }
+    return new CarrelServer(web, connections, address.getHostAddress());
+  }
+
+  public int port() {
+    return web.port();
+  }
+
+  /** Where a client on this machine finds the server. */
+  public URI uri() {
+    String name = host.contains(":") ? "[" + host + "]" : host;
+    return URI.create("http://" + name + ":" + port());
+  }
+
+  /**
+   * Takes no new request, lets short ones finish, cancels streams and long ones, and returns within
+   * about the time that the settings give for it.
+   */
+  public void stop() {
+    connections.stop();
+    web.stop();
+    connections.close();
+  }
+
+  @Override
+  public void close() {
+    stop();
+  }
+
+  private static InetAddress address(ServerSettings settings) {
+    InetAddress address;
+    try {
+      address = InetAddress.getByName(settings.host());
+    } catch (UnknownHostException e) {
+      throw SandboxException.invalid("host", "cannot be resolved: " + settings.host());
+    }
+    if (!address.isLoopbackAddress() && !settings.allowPlaintext()) {
+      throw SandboxException.invalid(
+              "host", settings.host() + " can be reached from other machines, over plain HTTP")
+          .withHint(
+              "put a proxy with TLS in front and bind 127.0.0.1, or allow plaintext knowingly");
+    }
+    return address;
+  }
+}

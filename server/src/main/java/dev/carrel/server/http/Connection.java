@@ -1,0 +1,130 @@
+package dev.carrel.server.http;
+
+import io.helidon.common.buffers.DataReader;
+import io.helidon.webserver.ConnectionContext;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * What the server knows of one client connection: whether it waits for the client, and whether the
+ * request in hand should be cancelled when the client goes away or the server stops.
+ *
+ * <p>Used by the connection's own thread; {@link #tick} and {@link #cancelIfLong} come from others.
+ */
+final class Connection {
+  /** Where the request in hand stands, as far as cancelling it goes. */
+  private enum Call {
+    /** Runs to its end whatever happens. */
+    STEADY,
+    /** May be cancelled; nobody watches the client yet. */
+    CANCELLABLE,
+    /** A watcher reads ahead on the connection, so no further request can be read from it. */
+    WATCHED,
+    CLIENT_GONE,
+    SHUTTING_DOWN
+  }
+
+  private final ConnectionContext context;
+  private final Thread thread;
+  private final AtomicReference<Call> call = new AtomicReference<>(Call.STEADY);
+  private volatile long callSince;
+  private volatile long readingSince;
+
+  Connection(ConnectionContext context, Thread thread) {
+    this.context = context;
+    this.thread = thread;
+  }
+
+  DataReader reader() {
+    return context.dataReader();
+  }
+
+  ConnectionContext context() {
+    return context;
+  }
+
+  boolean isOpen() {
+    return context.serverSocket().isConnected();
+  }
+
+  void waitingForClient() {
+    long now = System.nanoTime();
+    readingSince = now == 0 ? 1 : now;
+  }
+
+  void heardFromClient() {
+    readingSince = 0;
+  }
+
+  /** From now on the request ends with an interrupt when the client goes away. */
+  void cancellable() {
+    callSince = System.nanoTime();
+    call.compareAndSet(Call.STEADY, Call.CANCELLABLE);
+  }
+
+  /** As {@link #cancellable()}, with the client watched from the start. */
+  void watched() {
+    if (call.compareAndSet(Call.STEADY, Call.WATCHED)
+        || call.compareAndSet(Call.CANCELLABLE, Call.WATCHED)) {
+      startWatching();
+    }
+  }
+
+  /**
+   * The request can no longer be cancelled.
+   *
+   * @return whether the connection can serve another one
+   */
+  boolean steady() {
+    Call before = call.getAndSet(Call.STEADY);
+    return before == Call.STEADY || before == Call.CANCELLABLE;
+  }
+
+  boolean clientGone() {
+    return call.get() == Call.CLIENT_GONE;
+  }
+
+  boolean shuttingDown() {
+    return call.get() == Call.SHUTTING_DOWN;
+  }
+
+  /** Ends a request that is watched, because the server stops; a shorter one may finish. */
+  void cancelIfLong() {
+    interrupt(Call.SHUTTING_DOWN);
+  }
+
+  /** Looks after the connection: called about once a second. */
+  void tick(Duration readTimeout, Duration unwatched) {
+    long now = System.nanoTime();
+    long since = readingSince;
+    if (since != 0 && now - since > readTimeout.toNanos()) {
+      context.serverSocket().close();
+    }
+    if (call.get() == Call.CANCELLABLE
+        && now - callSince > unwatched.toNanos()
+        && call.compareAndSet(Call.CANCELLABLE, Call.WATCHED)) {
+      startWatching();
+    }
+  }
+
+  private void startWatching() {
+    Thread.ofVirtual().name("watch-" + context.childSocketId()).start(this::watch);
+  }
+
+  // The reader keeps what it pulls, so a request sent ahead is not lost, only never served: the
+  // answer to a watched request carries Connection: close.
+  private void watch() {
+    try {
+      context.dataReader().ensureAvailable();
+    } catch (DataReader.InsufficientDataAvailableException | UncheckedIOException e) {
+      interrupt(Call.CLIENT_GONE);
+    }
+  }
+
+  private void interrupt(Call reason) {
+    if (call.compareAndSet(Call.WATCHED, reason)) {
+      thread.interrupt();
+    }
+  }
+}

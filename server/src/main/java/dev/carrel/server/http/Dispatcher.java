@@ -1,0 +1,199 @@
+package dev.carrel.server.http;
+
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.server.auth.Authenticator;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import io.helidon.webserver.CloseConnectionException;
+import io.helidon.webserver.ServerConnectionException;
+import io.helidon.webserver.http.Filter;
+import io.helidon.webserver.http.FilterChain;
+import io.helidon.webserver.http.RoutingRequest;
+import io.helidon.webserver.http.RoutingResponse;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way of every request: guard, route, token, handler, and the one place where a failure becomes
+ * an answer.
+ */
+public final class Dispatcher implements Filter {
+  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
+  private static final HeaderName REQUEST_ID = HeaderNames.create("X-Request-Id");
+  private static final HeaderName NO_SNIFF = HeaderNames.create("X-Content-Type-Options");
+  private static final String RETRY_AFTER_SECONDS = "1";
+  private static final long LINGER_BYTES = 64L * 1024 * 1024;
+  private static final Duration LINGER = Duration.ofSeconds(2);
+  private static final String BEARER = "Bearer ";
+
+  private final Router router;
+  private final Connections connections;
+  private final HostGuard guard;
+  private final Authenticator authenticator;
+  private final RequestLog log;
+  private final Exchange.Limits limits;
+  private final Function<Exchange, Optional<String>> causeOfDeath;
+  private final RequestIds ids = new RequestIds();
+
+  /**
+   * @param causeOfDeath why the sandbox that a request names has died
+   */
+  public Dispatcher(
+      Router router,
+      Connections connections,
+      HostGuard guard,
+      Authenticator authenticator,
+      RequestLog log,
+      DataSize maxJsonBody,
+      Duration keepAlive,
+      Function<Exchange, Optional<String>> causeOfDeath) {
+    this.router = router;
+    this.connections = connections;
+    this.guard = guard;
+    this.authenticator = authenticator;
+    this.log = log;
+    this.limits = new Exchange.Limits(maxJsonBody.bytes(), keepAlive);
+    this.causeOfDeath = causeOfDeath;
+  }
+
+  @Override
+  public void filter(FilterChain chain, RoutingRequest request, RoutingResponse response) {
+    long start = System.nanoTime();
+    var exchange = new Exchange(request, response, connections.current(), limits);
+    String requestId = request.headers().first(REQUEST_ID).map(ids::of).orElseGet(ids::next);
+    String method = request.prologue().method().text();
+    try {
+      response.header(REQUEST_ID, requestId);
+      response.header(NO_SNIFF, "nosniff");
+      serve(exchange, request, method);
+    } catch (InterruptedException e) {
+      interrupted(exchange, requestId);
+    } catch (ClientGoneException | ServerConnectionException e) {
+      throw new CloseConnectionException("the client has gone", e);
+    } catch (CloseConnectionException e) {
+      throw e;
+    } catch (Exception e) {
+      fail(exchange, requestId, e);
+    } finally {
+      connections.current().steady();
+      log.record(exchange, method, requestId, System.nanoTime() - start);
+    }
+    response.commit();
+    if (exchange.closing()) {
+      if (exchange.unread()) {
+        exchange.linger(LINGER_BYTES, LINGER);
+      }
+      throw new CloseConnectionException("the connection ends with this answer");
+    }
+  }
+
+  private void serve(Exchange exchange, RoutingRequest request, String method) throws Exception {
+    if (connections.stopping()) {
+      throw stopping();
+    }
+    guard.check(request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
+    Router.Match match;
+    try {
+      match = router.match(method, request.prologue().uriPath().rawPath());
+    } catch (HttpProblem e) {
+      // Without a token nobody learns what there is.
+      authenticate(exchange);
+      throw e;
+    }
+    exchange.matched(match);
+    if (match.route().access() == Route.Access.TOKEN) {
+      exchange.authenticated(authenticate(exchange));
+    }
+    match.route().handler().handle(exchange);
+    if (!exchange.answered()) {
+      throw new IllegalStateException("no answer from " + match.route().template());
+    }
+  }
+
+  private Caller authenticate(Exchange exchange) {
+    String value =
+        exchange
+            .header(HeaderNames.AUTHORIZATION)
+            .orElseThrow(() -> HttpProblem.unauthenticated("a bearer token is needed"));
+    if (!value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+      throw HttpProblem.unauthenticated("the Authorization header has no bearer token");
+    }
+    return authenticator
+        .authenticate(value.substring(BEARER.length()).strip())
+        .orElseThrow(() -> HttpProblem.unauthenticated("the token is not valid"));
+  }
+
+  private void interrupted(Exchange exchange, String requestId) {
+    Connection connection = connections.current();
+    if (connection.clientGone()) {
+      throw new CloseConnectionException("the client has gone");
+    }
+    // The flag would break the very write that tells the client.
+    Thread.interrupted();
+    fail(exchange, requestId, stopping());
+  }
+
+  private static SandboxException stopping() {
+    return new SandboxException(ErrorCode.SHUTTING_DOWN, "the server is shutting down")
+        .withHint("try again when it is back");
+  }
+
+  private void fail(Exchange exchange, String requestId, Exception e) {
+    Problem problem = problem(exchange, requestId, e);
+    EventStream events = exchange.begunEvents();
+    if (events != null) {
+      try {
+        events.send("failure", problem);
+        return;
+      } catch (IOException | ServerConnectionException writing) {
+        throw new CloseConnectionException("the client has gone", writing);
+      }
+    }
+    if (!exchange.takeBack()) {
+      throw new CloseConnectionException("an answer broke off", e);
+    }
+    if (connections.stopping()) {
+      exchange.closeAfterwards();
+    }
+    exchange.header(REQUEST_ID, requestId).header(NO_SNIFF, "nosniff");
+    if (e instanceof HttpProblem http && http.headerName() != null && http.headerValue() != null) {
+      exchange.header(HeaderNames.create(http.headerName()), http.headerValue());
+    }
+    if (problem.status() == 429 || problem.status() == 503) {
+      exchange.header(HeaderNames.RETRY_AFTER, RETRY_AFTER_SECONDS);
+    }
+    exchange.header(HeaderNames.CONTENT_TYPE, "application/problem+json");
+    exchange.bytes(problem.status(), Json.bytes(problem));
+  }
+
+  private Problem problem(Exchange exchange, String requestId, Exception e) {
+    return switch (e) {
+      case HttpProblem http -> Problem.of(http, requestId);
+      case SandboxException sandbox when sandbox.code().kind() == ErrorCode.Kind.BUG -> {
+        LOG.error("request {} failed", requestId, e);
+        yield Problem.internal(requestId);
+      }
+      case SandboxException sandbox -> {
+        String cause =
+            sandbox.code() == ErrorCode.SANDBOX_GONE
+                ? causeOfDeath.apply(exchange).orElse("unknown")
+                : null;
+        if (sandbox.code().kind() == ErrorCode.Kind.ENGINE) {
+          LOG.warn("request {} failed", requestId, e);
+        }
+        yield Problem.of(sandbox, cause, requestId);
+      }
+      default -> {
+        LOG.error("request {} failed", requestId, e);
+        yield Problem.internal(requestId);
+      }
+    };
+  }
+}

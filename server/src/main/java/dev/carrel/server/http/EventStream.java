@@ -1,0 +1,82 @@
+package dev.carrel.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/**
+ * Server-sent events to one client, each sent at once. For one thread. A write that fails means
+ * that the client has gone.
+ */
+public final class EventStream {
+  private static final byte[] KEEP_ALIVE = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
+
+  private final OutputStream out;
+  private final Duration keepAlive;
+  private final ByteArrayOutputStream buffer = new ByteArrayOutputStream(1024);
+
+  EventStream(OutputStream out, Duration keepAlive) {
+    this.out = out;
+    this.keepAlive = keepAlive;
+  }
+
+  /** How long to wait for the next event before {@link #keepAlive()} is due. */
+  public Duration patience() {
+    return keepAlive;
+  }
+
+  public void send(String event, Object data) throws IOException {
+    begin("event: " + event);
+    Json.write(buffer, data);
+    end();
+  }
+
+  /**
+   * Sends a single text, the way most events look.
+   *
+   * @param id where a client can resume
+   */
+  public void send(String event, long id, String field, String value) throws IOException {
+    begin("id: " + id + "\nevent: " + event);
+    text(field, value);
+    end();
+  }
+
+  public void send(String event, String field, String value) throws IOException {
+    begin("event: " + event);
+    text(field, value);
+    end();
+  }
+
+  public void keepAlive() throws IOException {
+    out.write(KEEP_ALIVE);
+    out.flush();
+  }
+
+  private void begin(String lines) {
+    buffer.reset();
+    ascii(lines);
+    ascii("\ndata: ");
+  }
+
+  private void text(String field, String value) throws IOException {
+    try (JsonGenerator json = Json.MAPPER.createGenerator(buffer)) {
+      json.writeStartObject();
+      json.writeStringField(field, value);
+      json.writeEndObject();
+    }
+  }
+
+  private void ascii(String text) {
+    buffer.writeBytes(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private void end() throws IOException {
+    ascii("\n\n");
+    buffer.writeTo(out);
+    out.flush();
+  }
+}

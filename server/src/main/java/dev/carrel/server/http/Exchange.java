@@ -1,0 +1,292 @@
+package dev.carrel.server.http;
+
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.spi.SandboxException;
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import io.helidon.http.HeaderValues;
+import io.helidon.http.Status;
+import io.helidon.webserver.http.RoutingRequest;
+import io.helidon.webserver.http.RoutingResponse;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** One request and its answer, for the thread that serves it. */
+public final class Exchange {
+  private static final String JSON = "application/json";
+  private static final int COPY = 64 * 1024;
+
+  private final RoutingRequest request;
+  private final RoutingResponse response;
+  private final Connection connection;
+  private final Limits limits;
+  private final Query query;
+  private Router.@Nullable Match match;
+  private @Nullable Caller caller;
+  private @Nullable InputStream body;
+  private @Nullable EventStream events;
+  private boolean closing;
+  private int status;
+
+  /** What bounds an exchange. */
+  record Limits(long maxJsonBody, Duration keepAlive) {}
+
+  Exchange(RoutingRequest request, RoutingResponse response, Connection connection, Limits limits) {
+    this.request = request;
+    this.response = response;
+    this.connection = connection;
+    this.limits = limits;
+    this.query = new Query(request.prologue().query().rawValue());
+  }
+
+  void matched(Router.Match newMatch) {
+    match = newMatch;
+  }
+
+  void authenticated(Caller newCaller) {
+    caller = newCaller;
+  }
+
+  Router.@Nullable Match match() {
+    return match;
+  }
+
+  Optional<Caller> knownCaller() {
+    return Optional.ofNullable(caller);
+  }
+
+  /** Who asks. Only for routes that want a token. */
+  public Caller caller() {
+    if (caller == null) {
+      throw new IllegalStateException("an open route has no caller");
+    }
+    return caller;
+  }
+
+  /** A decoded segment of the path. */
+  public String parameter(String name) {
+    String value = match == null ? null : match.parameters().get(name);
+    if (value == null) {
+      throw new IllegalStateException("the route has no parameter " + name);
+    }
+    return value;
+  }
+
+  /** The raw segments that the route's {@code {name...}} took. */
+  public List<String> rest() {
+    return match == null ? List.of() : match.rest();
+  }
+
+  /** Decodes one of {@link #rest()}. */
+  public static String decode(String rawSegment) {
+    return PercentCoding.segment(rawSegment);
+  }
+
+  public Query query() {
+    return query;
+  }
+
+  public Optional<String> header(HeaderName name) {
+    return request.headers().first(name);
+  }
+
+  /** Whether the caller asks for this type by name. */
+  public boolean accepts(String mediaType) {
+    for (String value : request.headers().values(HeaderNames.ACCEPT)) {
+      if (value.regionMatches(true, 0, mediaType, 0, mediaType.length())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  public boolean hasContentType(String mediaType) {
+    return header(HeaderNames.CONTENT_TYPE)
+        .filter(type -> type.regionMatches(true, 0, mediaType, 0, mediaType.length()))
+        .isPresent();
+  }
+
+  /** The declared length of the body; empty for one in chunks. */
+  public OptionalLong contentLength() {
+    if (request.headers().contains(HeaderNames.TRANSFER_ENCODING)) {
+      return OptionalLong.empty();
+    }
+    return OptionalLong.of(request.headers().contentLength().orElse(0));
+  }
+
+  /** The body as it arrives; each wait for the client is bounded, its size is not. */
+  public InputStream body() {
+    if (body == null) {
+      body = openBody();
+    }
+    return body;
+  }
+
+  private InputStream openBody() {
+    OptionalLong length = contentLength();
+    if (length.isEmpty()) {
+      closing = true;
+      boolean expects = request.headers().containsToken(HeaderValues.EXPECT_100);
+      return new TimedBody(connection, new ChunkedBody(connection, expects));
+    }
+    return length.getAsLong() == 0
+        ? InputStream.nullInputStream()
+        : new TimedBody(connection, request.content().inputStream());
+  }
+
+  /** The body as a JSON object. */
+  public Fields fields() throws IOException {
+    long max = limits.maxJsonBody;
+    OptionalLong length = contentLength();
+    if (length.isPresent() && length.getAsLong() > max) {
+      throw HttpProblem.tooLarge("body", max);
+    }
+    if (length.isPresent()) {
+      return Fields.parse(body().readNBytes((int) length.getAsLong()));
+    }
+    var bytes = new ByteArrayOutputStream();
+    byte[] piece = new byte[8192];
+    for (int count; (count = body().read(piece)) >= 0; ) {
+      if (bytes.size() + count > max) {
+        throw HttpProblem.tooLarge("body", max);
+      }
+      bytes.write(piece, 0, count);
+    }
+    return Fields.parse(bytes.toByteArray());
+  }
+
+  public Exchange header(HeaderName name, String value) {
+    response.header(name, value);
+    return this;
+  }
+
+  public void json(int newStatus, Object value) {
+    response.header(HeaderNames.CONTENT_TYPE, JSON);
+    bytes(newStatus, Json.bytes(value));
+  }
+
+  public void noContent() {
+    bytes(204, new byte[0]);
+  }
+
+  /** The whole answer at once; its content type is a header set before. */
+  public void bytes(int newStatus, byte[] content) {
+    begin(newStatus);
+    response.send(content);
+  }
+
+  /**
+   * Headers alone, with the length that a body would have.
+   *
+   * @param length negative when it is not known
+   */
+  public void headersOnly(int newStatus, long length) {
+    if (length >= 0) {
+      response.header(HeaderNames.CONTENT_LENGTH, Long.toString(length));
+    }
+    begin(newStatus);
+    response.send();
+  }
+
+  /**
+   * An answer that is written bit by bit. One that is not written to its end must throw, so that
+   * the client sees a broken connection rather than a short answer.
+   *
+   * @param length negative when it is not known
+   */
+  public OutputStream output(int newStatus, long length) {
+    if (length >= 0) {
+      response.header(HeaderNames.CONTENT_LENGTH, Long.toString(length));
+    }
+    begin(newStatus);
+    return response.outputStream();
+  }
+
+  /** Live events. The caller's going away interrupts this thread. */
+  public EventStream events() {
+    closing = true;
+    response.header(HeaderNames.CONTENT_TYPE, "text/event-stream");
+    response.header(HeaderNames.CACHE_CONTROL, "no-store");
+    response.header(HeaderNames.create("X-Accel-Buffering"), "no");
+    status = 200;
+    response.status(Status.OK_200);
+    connection.watched();
+    response.header(HeaderValues.CONNECTION_CLOSE);
+    events = new EventStream(response.outputStream(), limits.keepAlive);
+    return events;
+  }
+
+  /** The event stream, once it was begun. */
+  @Nullable EventStream begunEvents() {
+    return events;
+  }
+
+  /** From now on the caller's going away interrupts this thread. The body must have been read. */
+  public void cancelWhenClientLeaves() {
+    connection.cancellable();
+  }
+
+  int status() {
+    return status;
+  }
+
+  boolean closing() {
+    return closing;
+  }
+
+  boolean answered() {
+    return response.isSent() || response.hasEntity();
+  }
+
+  /** Takes back an answer of which nothing has been sent; false when it is too late. */
+  boolean takeBack() {
+    return response.reset();
+  }
+
+  void closeAfterwards() {
+    closing = true;
+  }
+
+  private void begin(int newStatus) {
+    status = newStatus;
+    if (!connection.steady() || unread()) {
+      closing = true;
+    }
+    if (closing) {
+      response.header(HeaderValues.CONNECTION_CLOSE);
+    }
+    response.status(Status.create(newStatus));
+  }
+
+  /** Whether bytes of the body may still come, so that no further request can be read. */
+  boolean unread() {
+    OptionalLong length = contentLength();
+    return length.isEmpty() || (length.getAsLong() > 0 && !request.content().consumed());
+  }
+
+  /** Reads on for a while, so that a client that still sends gets to see its answer. */
+  void linger(long maxBytes, Duration patience) {
+    long end = System.nanoTime() + patience.toNanos();
+    byte[] piece = new byte[COPY];
+    try {
+      InputStream rest = body();
+      for (long seen = 0; seen < maxBytes && System.nanoTime() - end < 0; ) {
+        int count = rest.read(piece);
+        if (count < 0) {
+          return;
+        }
+        seen += count;
+      }
+    } catch (IOException | HttpProblem | SandboxException e) {
+      // The client has stopped sending, which is what we waited for.
+      return;
+    }
+  }
+}

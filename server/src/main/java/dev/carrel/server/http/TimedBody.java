@@ -1,0 +1,35 @@
+package dev.carrel.server.http;
+
+import io.helidon.common.buffers.DataReader;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+
+/** A request's body whose every wait for the client is bounded by its connection. */
+final class TimedBody extends FilterInputStream {
+  private final Connection connection;
+
+  TimedBody(Connection connection, InputStream body) {
+    super(body);
+    this.connection = connection;
+  }
+
+  @Override
+  public int read() throws IOException {
+    byte[] one = new byte[1];
+    return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+  }
+
+  @Override
+  public int read(byte[] bytes, int offset, int length) throws IOException {
+    connection.waitingForClient();
+    try {
+      return super.read(bytes, offset, length);
+    } catch (DataReader.InsufficientDataAvailableException | UncheckedIOException e) {
+      throw new ClientGoneException(e);
+    } finally {
+      connection.heardFromClient();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.server.http.EventStream;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecEvent.Channel;
+import java.io.IOException;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Sends an exec's events to a client until the exec ends. For one thread. */
+final class ExecFollower {
+  private final ExecStream stream;
+  private final EventStream events;
+  private final Encoding encoding;
+  private final Map<Channel, Utf8Text> texts = new EnumMap<>(Channel.class);
+
+  ExecFollower(ExecStream stream, EventStream events, Encoding encoding) {
+    this.stream = stream;
+    this.events = events;
+    this.encoding = encoding;
+  }
+
+  void follow(@Nullable ExecEvent first) throws IOException, InterruptedException {
+    ExecEvent event = first == null ? stream.next(events.patience()) : first;
+    while (event != null) {
+      if (event.equals(ExecStream.NOTHING)) {
+        events.keepAlive();
+      } else {
+        send(event);
+      }
+      event = stream.next(events.patience());
+    }
+  }
+
+  private void send(ExecEvent event) throws IOException, InterruptedException {
+    switch (event) {
+      case ExecEvent.Started started ->
+          events.send(
+              "started",
+              new ExecViews.Started(stream.id().value(), started.pid(), started.offset()));
+      case ExecEvent.Output output -> output(output);
+      case ExecEvent.Gap gap -> events.send("gap", new ExecViews.Gap(gap.bytes()));
+      case ExecEvent.Exited exited -> {
+        rest();
+        events.send("exited", ExecViews.Exited.of(exited, stream.result()));
+      }
+    }
+  }
+
+  private void output(ExecEvent.Output output) throws IOException {
+    String name = ExecViews.wireName(output.channel());
+    if (encoding == Encoding.BASE64) {
+      events.send(name, stream.offset(), encoding.field(), Encoding.base64(output.bytes()));
+      return;
+    }
+    Utf8Text text = texts.computeIfAbsent(output.channel(), channel -> new Utf8Text());
+    String piece = text.decode(output.bytes());
+    if (!piece.isEmpty()) {
+      events.send(name, stream.offset() - text.pending(), encoding.field(), piece);
+    }
+  }
+
+  private void rest() throws IOException {
+    for (var entry : texts.entrySet()) {
+      String piece = entry.getValue().end();
+      if (!piece.isEmpty()) {
+        events.send(ExecViews.wireName(entry.getKey()), stream.offset(), encoding.field(), piece);
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.server.http.Fields;
+import dev.carrel.spi.Command;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a caller wants to have run.
+ *
+ * @param line of shell; null when {@code command} names the program itself
+ * @param input the whole of standard input; null when it is empty or comes later
+ */
+@SuppressWarnings("ArrayRecordComponent") // written once, never compared
+record ExecRequest(
+    Command command, @Nullable String line, byte @Nullable [] input, boolean background) {
+
+  private static final double MAX_SECONDS = 1e9;
+
+  static ExecRequest of(Fields fields) {
+    List<String> words = fields.words("command").orElseThrow(() -> fields.missing("command"));
+    if (words.isEmpty() || words.getFirst().isEmpty()) {
+      throw fields.wrong("command", "must not be empty");
+    }
+    String line = fields.isString("command") ? words.getFirst() : null;
+    String stdin = fields.string("stdin");
+    boolean open = fields.bool("stdin_open", false);
+    if (stdin != null && open) {
+      throw fields.wrong("stdin_open", "cannot go with stdin, which is all of standard input");
+    }
+    Map<String, String> env = fields.stringMap("env");
+    Fields terminal = fields.object("terminal");
+    var command =
+        new Command(
+            line == null ? words : bash(line),
+            env == null ? Map.of() : env,
+            fields.string("cwd"),
+            terminal == null ? null : size(terminal),
+            timeout(fields),
+            open || stdin != null || terminal != null);
+    return new ExecRequest(
+        command,
+        line,
+        stdin == null ? null : stdin.getBytes(StandardCharsets.UTF_8),
+        fields.bool("background", false));
+  }
+
+  static Command.TerminalSize size(Fields fields) {
+    return new Command.TerminalSize(
+        fields.requiredWholeNumber("rows", 1, 1000), fields.requiredWholeNumber("cols", 1, 1000));
+  }
+
+  static @Nullable Duration timeout(Fields fields) {
+    Double seconds = fields.decimal("timeout_seconds");
+    if (seconds == null) {
+      return null;
+    }
+    if (seconds <= 0 || seconds > MAX_SECONDS) {
+      throw fields.wrong("timeout_seconds", "must be more than 0 and at most 1000000000");
+    }
+    return Duration.ofNanos(Math.max(1, Math.round(seconds * 1e9)));
+  }
+
+  /** The same line for an image that has no bash. */
+  Command withPlainShell() {
+    return new Command(
+        List.of("/bin/sh", "-c", String.valueOf(line)),
+        command.environment(),
+        command.cwd(),
+        command.terminal(),
+        command.timeout(),
+        command.stdin());
+  }
+
+  private static List<String> bash(String line) {
+    return List.of("bash", "-c", line);
+  }
+}

@@ -1,0 +1,78 @@
+package dev.carrel.server.rest;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.Map;
+
+/** What a download says of itself: its type, by its name alone, and its name. */
+final class MediaTypes {
+  private static final String UNKNOWN = "application/octet-stream";
+  private static final Map<String, String> BY_EXTENSION =
+      Map.ofEntries(
+          Map.entry("txt", "text/plain; charset=utf-8"),
+          Map.entry("log", "text/plain; charset=utf-8"),
+          Map.entry("md", "text/markdown; charset=utf-8"),
+          Map.entry("csv", "text/csv; charset=utf-8"),
+          Map.entry("html", "text/html; charset=utf-8"),
+          Map.entry("htm", "text/html; charset=utf-8"),
+          Map.entry("css", "text/css; charset=utf-8"),
+          Map.entry("js", "text/javascript; charset=utf-8"),
+          Map.entry("py", "text/x-python; charset=utf-8"),
+          Map.entry("sh", "text/x-shellscript; charset=utf-8"),
+          Map.entry("json", "application/json"),
+          Map.entry("ipynb", "application/json"),
+          Map.entry("xml", "application/xml"),
+          Map.entry("yaml", "application/yaml"),
+          Map.entry("yml", "application/yaml"),
+          Map.entry("pdf", "application/pdf"),
+          Map.entry("zip", "application/zip"),
+          Map.entry("gz", "application/gzip"),
+          Map.entry("tar", "application/x-tar"),
+          Map.entry("parquet", "application/vnd.apache.parquet"),
+          Map.entry("png", "image/png"),
+          Map.entry("jpg", "image/jpeg"),
+          Map.entry("jpeg", "image/jpeg"),
+          Map.entry("gif", "image/gif"),
+          Map.entry("webp", "image/webp"),
+          Map.entry("svg", "image/svg+xml"),
+          Map.entry("wav", "audio/wav"),
+          Map.entry("mp3", "audio/mpeg"),
+          Map.entry("ogg", "audio/ogg"),
+          Map.entry("mp4", "video/mp4"),
+          Map.entry("webm", "video/webm"));
+
+  private MediaTypes() {}
+
+  static String of(String name) {
+    int dot = name.lastIndexOf('.');
+    String extension = dot < 0 ? "" : name.substring(dot + 1).toLowerCase(Locale.ROOT);
+    return BY_EXTENSION.getOrDefault(extension, UNKNOWN);
+  }
+
+  /** A Content-Disposition that no name can break out of (RFC 6266, RFC 8187). */
+  static String disposition(String kind, String name) {
+    var plain = new StringBuilder();
+    var extended = new StringBuilder();
+    name.codePoints()
+        .forEach(
+            c -> plain.append(c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? (char) c : '_'));
+    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
+      if (isAttributeChar(b)) {
+        extended.append((char) b);
+      } else {
+        extended.append(String.format(Locale.ROOT, "%%%02X", b & 0xff));
+      }
+    }
+    return kind + "; filename=\"" + plain + "\"; filename*=UTF-8''" + extended;
+  }
+
+  private static boolean isAttributeChar(byte b) {
+    return (b >= 'a' && b <= 'z')
+        || (b >= 'A' && b <= 'Z')
+        || (b >= '0' && b <= '9')
+        || b == '-'
+        || b == '.'
+        || b == '_'
+        || b == '~';
+  }
+}

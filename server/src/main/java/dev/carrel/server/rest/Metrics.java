@@ -1,0 +1,81 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.Control;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.control.telemetry.Telemetry;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The numbers of this server, for Prometheus. */
+final class Metrics {
+  private static final double NANOS = 1e9;
+
+  private final Control control;
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Set<String> known = ConcurrentHashMap.newKeySet();
+  private volatile Map<String, Telemetry.Value> telemetry = Map.of();
+  private volatile Map<SandboxStatus, Long> sandboxes = Map.of();
+
+  Metrics(Control control) {
+    this.control = control;
+    new ClassLoaderMetrics().bindTo(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+    for (SandboxStatus status : SandboxStatus.visible()) {
+      Gauge.builder("carrel.sandboxes", () -> sandboxes.getOrDefault(status, 0L))
+          .description("Sandboxes by status, as far as the asking caller may see them")
+          .tag("status", status.wireName())
+          .register(registry);
+    }
+  }
+
+  MeterRegistry registry() {
+    return registry;
+  }
+
+  String scrape(Caller caller) {
+    sandboxes = control.sandboxes().list(caller, SandboxQuery.all()).statusCounts();
+    telemetry = control.telemetry().snapshot();
+    telemetry.forEach(
+        (name, value) -> {
+          if (known.add(name)) {
+            count(name);
+          }
+          if (value.nanos() > 0 && known.add(name + " seconds")) {
+            seconds(name);
+          }
+        });
+    return registry.scrape();
+  }
+
+  private void count(String name) {
+    FunctionCounter.builder("carrel." + name, this, metrics -> metrics.value(name).count())
+        .register(registry);
+  }
+
+  private void seconds(String name) {
+    FunctionCounter.builder(
+            "carrel." + name + ".seconds", this, metrics -> metrics.value(name).nanos() / NANOS)
+        .register(registry);
+  }
+
+  private Telemetry.Value value(String name) {
+    return telemetry.getOrDefault(name, new Telemetry.Value(0, 0));
+  }
+}

@@ -1,0 +1,214 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.exec.ExecOutput;
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.exec.Execs;
+import dev.carrel.control.exec.SignalScope;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Fields;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.SandboxException;
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** A started command: its output, its input, its signals. */
+final class OutputRoutes {
+  private static final String EXEC = "/api/v1/sandboxes/{id}/execs/{eid}";
+  private static final HeaderName LOST = HeaderNames.create("X-Carrel-Lost-Bytes");
+  private static final HeaderName LAST_EVENT = HeaderNames.create("Last-Event-ID");
+  private static final int PAGE = 1024 * 1024;
+  private static final int MAX_PAGE = 4 * PAGE;
+  private static final int STDIN_PIECE = 64 * 1024;
+
+  private final Execs execs;
+
+  OutputRoutes(Execs execs) {
+    this.execs = execs;
+  }
+
+  void addTo(Router router) {
+    router
+        .get(EXEC + "/output", this::output)
+        .post(EXEC + "/signal", this::signal)
+        .post(EXEC + "/stdin", this::stdin)
+        .post(EXEC + "/resize", this::resize);
+  }
+
+  private void output(Exchange exchange) throws IOException, InterruptedException {
+    long from = exchange.query().number("from", 0, 0, Long.MAX_VALUE);
+    Encoding encoding = Encoding.of(exchange.query());
+    if (exchange.accepts("text/event-stream")) {
+      follow(exchange, resumed(exchange, from), encoding);
+    } else if (exchange.accepts("application/json")) {
+      int limit = (int) exchange.query().number("limit", PAGE, 1, MAX_PAGE);
+      exchange.json(200, page(output(exchange, from, limit), encoding));
+    } else {
+      raw(exchange, from);
+    }
+  }
+
+  // A browser that lost its stream says where it was by itself.
+  private static long resumed(Exchange exchange, long from) {
+    try {
+      return exchange.header(LAST_EVENT).map(Long::parseUnsignedLong).orElse(from);
+    } catch (NumberFormatException e) {
+      throw SandboxException.invalid("Last-Event-ID", "must be an offset");
+    }
+  }
+
+  private void follow(Exchange exchange, long from, Encoding encoding)
+      throws IOException, InterruptedException {
+    try (ExecStream stream =
+        execs.follow(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), from)) {
+      new ExecFollower(stream, exchange.events(), encoding).follow(null);
+    }
+  }
+
+  private void raw(Exchange exchange, long from) throws IOException {
+    ExecOutput page = output(exchange, from, PAGE);
+    exchange.header(HeaderNames.CONTENT_TYPE, "application/octet-stream");
+    if (page.lostBytes() > 0) {
+      exchange.header(LOST, Long.toString(page.lostBytes()));
+    }
+    // What is written meanwhile is for the next call, or this one might never end.
+    long end = page.end();
+    try (OutputStream out = exchange.output(200, -1)) {
+      while (true) {
+        for (ExecEvent.Output chunk : page.chunks()) {
+          write(out, chunk.bytes());
+        }
+        if (page.next() >= end || page.chunks().isEmpty()) {
+          return;
+        }
+        page = output(exchange, page.next(), PAGE);
+      }
+    }
+  }
+
+  private static void write(OutputStream out, ByteBuffer bytes) throws IOException {
+    if (bytes.hasArray()) {
+      out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+    } else {
+      byte[] copy = new byte[bytes.remaining()];
+      bytes.duplicate().get(copy);
+      out.write(copy);
+    }
+  }
+
+  private ExecOutput output(Exchange exchange, long from, int limit) {
+    return execs.output(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), from, limit);
+  }
+
+  private static ExecViews.Output page(ExecOutput page, Encoding encoding) {
+    List<ExecViews.Chunk> chunks = new ArrayList<>(page.chunks().size());
+    Map<ExecEvent.Channel, Utf8Text> texts = new EnumMap<>(ExecEvent.Channel.class);
+    long offset = page.from();
+    long next = page.next();
+    int left = page.chunks().size();
+    for (ExecEvent.Output chunk : page.chunks()) {
+      left--;
+      int size = chunk.bytes().remaining();
+      String data;
+      if (encoding == Encoding.BASE64) {
+        data = Encoding.base64(chunk.bytes());
+      } else {
+        Utf8Text text = texts.computeIfAbsent(chunk.channel(), channel -> new Utf8Text());
+        data = text.decode(chunk.bytes());
+        boolean moreCanCome = page.running() || page.next() < page.end();
+        if (left == 0 && moreCanCome && text.pending() < size) {
+          next -= text.pending(); // the cut character comes whole with the next page
+        } else if (left == 0) {
+          data += text.end();
+        }
+      }
+      chunks.add(new ExecViews.Chunk(ExecViews.wireName(chunk.channel()), offset, data));
+      offset += size;
+    }
+    return new ExecViews.Output(
+        page.from(),
+        next,
+        page.end(),
+        page.lostBytes(),
+        page.running(),
+        encoding.wireName(),
+        chunks);
+  }
+
+  private void signal(Exchange exchange) throws IOException {
+    Fields fields = exchange.fields();
+    SignalScope scope =
+        switch (fields.string("scope", "group")) {
+          case "process" -> SignalScope.MAIN;
+          case "group" -> SignalScope.GROUP;
+          case "tree" -> SignalScope.TREE;
+          default -> throw fields.wrong("scope", "must be process, group or tree");
+        };
+    execs.signal(
+        exchange.caller(),
+        Ids.sandbox(exchange),
+        Ids.exec(exchange),
+        Signals.number(fields),
+        scope);
+    exchange.noContent();
+  }
+
+  private void stdin(Exchange exchange) throws IOException {
+    if (exchange.hasContentType("application/octet-stream")) {
+      rawStdin(exchange);
+    } else {
+      Fields fields = exchange.fields();
+      write(exchange, ByteBuffer.wrap(data(fields)), fields.bool("eof", false));
+    }
+    exchange.noContent();
+  }
+
+  private void rawStdin(Exchange exchange) throws IOException {
+    boolean eof = exchange.query().flag("eof", false);
+    InputStream body = exchange.body();
+    byte[] piece = new byte[STDIN_PIECE];
+    for (int count; (count = body.read(piece)) >= 0; ) {
+      write(exchange, ByteBuffer.wrap(piece, 0, count), false);
+    }
+    if (eof) {
+      write(exchange, ByteBuffer.allocate(0), true);
+    }
+  }
+
+  private static byte[] data(Fields fields) {
+    if (!fields.has("base64")) {
+      return fields.string("data", "").getBytes(StandardCharsets.UTF_8);
+    }
+    if (fields.has("data")) {
+      throw fields.wrong("base64", "cannot go with data");
+    }
+    try {
+      return Base64.getDecoder().decode(fields.string("base64", ""));
+    } catch (IllegalArgumentException e) {
+      throw fields.wrong("base64", "is not base64");
+    }
+  }
+
+  private void write(Exchange exchange, ByteBuffer bytes, boolean end) {
+    execs.write(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), bytes, end);
+  }
+
+  private void resize(Exchange exchange) throws IOException {
+    execs.resize(
+        exchange.caller(),
+        Ids.sandbox(exchange),
+        Ids.exec(exchange),
+        ExecRequest.size(exchange.fields()));
+    exchange.noContent();
+  }
+}

@@ -1,0 +1,48 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.Control;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Optional;
+
+/** Every route of the native API over one control plane. */
+public final class RestApi {
+  private final Control control;
+  private final Metrics metrics;
+
+  public RestApi(Control control) {
+    this.control = control;
+    this.metrics = new Metrics(control);
+  }
+
+  public MeterRegistry metrics() {
+    return metrics.registry();
+  }
+
+  public void addTo(Router router) {
+    new ServerRoutes(control.engines(), metrics).addTo(router);
+    new DocsRoutes().addTo(router);
+    new SandboxRoutes(control.sandboxes()).addTo(router);
+    new ExecRoutes(control.execs()).addTo(router);
+    new OutputRoutes(control.execs()).addTo(router);
+    new CodeRoutes(control.contexts()).addTo(router);
+    new ContextRoutes(control.contexts()).addTo(router);
+    new FileRoutes(control.files()).addTo(router);
+    new FsRoutes(control.files()).addTo(router);
+  }
+
+  /** Why the sandbox that a request names has died. */
+  public Optional<String> causeOfDeath(Exchange exchange) {
+    try {
+      var id = new SandboxId(exchange.parameter("id"));
+      return Optional.ofNullable(control.sandboxes().get(exchange.caller(), id).failure())
+          .map(failure -> failure.cause());
+    } catch (SandboxException e) {
+      // Deleted meanwhile: then nobody can say.
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.PatchSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxPage;
+import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Fields;
+import dev.carrel.server.http.Query;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import io.helidon.http.HeaderNames;
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The life of sandboxes. */
+final class SandboxRoutes {
+  private static final String ALL = "/api/v1/sandboxes";
+  private static final String ONE = ALL + "/{id}";
+  private static final long MOST = Integer.MAX_VALUE;
+
+  private final Sandboxes sandboxes;
+
+  SandboxRoutes(Sandboxes sandboxes) {
+    this.sandboxes = sandboxes;
+  }
+
+  void addTo(Router router) {
+    router
+        .post(ALL, this::create)
+        .get(ALL, this::list)
+        .get(ONE, this::get)
+        .patch(ONE, this::patch)
+        .delete(ONE, this::delete);
+  }
+
+  private void create(Exchange exchange) throws IOException {
+    Fields fields = exchange.fields();
+    Sandbox sandbox = sandboxes.create(exchange.caller(), creation(fields));
+    exchange
+        .header(HeaderNames.LOCATION, ALL + "/" + sandbox.id())
+        .json(201, SandboxView.of(sandbox));
+  }
+
+  // NullAway does not see the annotation of a nested type's component in a class file.
+  @SuppressWarnings("NullAway")
+  private static CreateSandbox creation(Fields fields) {
+    return new CreateSandbox(
+        fields.string("image"),
+        fields.string("engine"),
+        isolation(fields),
+        fields.wholeNumber("memory_mb", 1, MOST),
+        fields.decimal("cpu_cores"),
+        fields.wholeNumber("disk_mb", 1, MOST),
+        integer(fields.wholeNumber("pids", 1, MOST)),
+        fields.wholeNumber("idle_timeout_seconds", 0, MOST),
+        fields.bool("network_enabled"),
+        orEmpty(fields.stringMap("env_vars")),
+        orEmpty(fields.stringMap("metadata")),
+        fields.string("session_key"));
+  }
+
+  private void list(Exchange exchange) {
+    Query query = exchange.query();
+    SandboxPage page =
+        sandboxes.list(
+            exchange.caller(),
+            new SandboxQuery(
+                (int) query.number("page", 1, 1, MOST),
+                (int) query.number("page_size", 20, 1, SandboxQuery.MAX_PAGE_SIZE),
+                query.text("status").map(SandboxStatus::parse).orElse(null),
+                query.text("search").orElse(null),
+                query.text("image").orElse(null),
+                query
+                    .text("sort_by")
+                    .map(SandboxQuery.SortBy::parse)
+                    .orElse(SandboxQuery.SortBy.CREATED_AT),
+                descending(query.text("sort_order").orElse("desc"))));
+    exchange.json(200, Page.of(page));
+  }
+
+  private void get(Exchange exchange) {
+    exchange.json(200, SandboxView.of(sandboxes.get(exchange.caller(), Ids.sandbox(exchange))));
+  }
+
+  private void patch(Exchange exchange) throws IOException {
+    Fields fields = exchange.fields();
+    var patch =
+        new PatchSandbox(
+            fields.wholeNumber("memory_mb", 1, MOST),
+            fields.decimal("cpu_cores"),
+            fields.wholeNumber("disk_mb", 1, MOST),
+            integer(fields.wholeNumber("pids", 1, MOST)),
+            fields.wholeNumber("idle_timeout_seconds", 0, MOST),
+            fields.bool("network_enabled"),
+            fields.stringMap("env_vars"),
+            fields.stringMap("metadata"));
+    exchange.json(
+        200, SandboxView.of(sandboxes.patch(exchange.caller(), Ids.sandbox(exchange), patch)));
+  }
+
+  private void delete(Exchange exchange) {
+    sandboxes.delete(exchange.caller(), Ids.sandbox(exchange));
+    exchange.noContent();
+  }
+
+  private static Isolation.@Nullable Strength isolation(Fields fields) {
+    String name = fields.string("isolation");
+    if (name == null) {
+      return null;
+    }
+    return switch (name) {
+      case "none" -> Isolation.Strength.NONE;
+      case "namespaces" -> Isolation.Strength.NAMESPACES;
+      case "gvisor" -> Isolation.Strength.GVISOR;
+      default -> throw fields.wrong("isolation", "must be none, namespaces or gvisor");
+    };
+  }
+
+  private static boolean descending(String order) {
+    return switch (order.toLowerCase(Locale.ROOT)) {
+      case "asc" -> false;
+      case "desc" -> true;
+      default -> throw SandboxException.invalid("sort_order", "must be asc or desc");
+    };
+  }
+
+  private static @Nullable Integer integer(@Nullable Long value) {
+    return value == null ? null : value.intValue();
+  }
+
+  private static Map<String, String> orEmpty(@Nullable Map<String, String> map) {
+    return map == null ? Map.of() : map;
+  }
+
+  record Page(
+      List<SandboxView> items, long total, int page, int pageSize, Map<String, Long> statusCounts) {
+    static Page of(SandboxPage page) {
+      var counts = new TreeMap<String, Long>();
+      for (SandboxStatus status : SandboxStatus.visible()) {
+        counts.put(status.wireName(), page.statusCounts().getOrDefault(status, 0L));
+      }
+      return new Page(
+          page.items().stream().map(SandboxView::of).toList(),
+          page.total(),
+          page.page(),
+          page.pageSize(),
+          counts);
+    }
+  }
+}

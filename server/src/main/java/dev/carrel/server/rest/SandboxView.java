@@ -1,0 +1,102 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.sandbox.Failure;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.spi.Isolation;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A sandbox on the wire. */
+record SandboxView(
+    String id,
+    String status,
+    String image,
+    String engine,
+    String runtime,
+    @Nullable String isolation,
+    List<Measure> isolationMeasures,
+    String workspacePath,
+    String userId,
+    String userName,
+    @Nullable String containerId,
+    @Nullable String volumeName,
+    String createdAt,
+    String lastActivityAt,
+    @Nullable String stoppedAt,
+    long memoryMb,
+    double cpuCores,
+    long diskMb,
+    int pids,
+    long idleTimeoutSeconds,
+    boolean networkEnabled,
+    Map<String, String> envVars,
+    long execCount,
+    long execTotalMs,
+    long bytesUploaded,
+    long bytesDownloaded,
+    @Nullable String sessionKey,
+    Map<String, String> metadata,
+    List<String> skills,
+    @Nullable FailureView failure) {
+
+  static SandboxView of(Sandbox sandbox) {
+    Isolation isolation = sandbox.isolation();
+    var stoppedAt = sandbox.stoppedAt();
+    var counters = sandbox.counters();
+    var limits = sandbox.limits();
+    return new SandboxView(
+        sandbox.id().value(),
+        sandbox.status().wireName(),
+        sandbox.image(),
+        sandbox.engine(),
+        sandbox.runtime(),
+        isolation == null ? null : strength(isolation),
+        isolation == null ? List.of() : measures(isolation),
+        Sandbox.WORKSPACE,
+        sandbox.tenant(),
+        sandbox.owner(),
+        // No engine of this build makes containers or volumes of its own.
+        null,
+        null,
+        sandbox.createdAt().toString(),
+        sandbox.lastActivityAt().toString(),
+        stoppedAt == null ? null : stoppedAt.toString(),
+        limits.memory().mebibytes(),
+        limits.cpus(),
+        limits.disk().mebibytes(),
+        limits.pids(),
+        sandbox.idleTimeout().toSeconds(),
+        sandbox.networkEnabled(),
+        sandbox.envVars(),
+        counters.execCount(),
+        counters.execTotalMillis(),
+        counters.bytesUploaded(),
+        counters.bytesDownloaded(),
+        sandbox.sessionKey(),
+        sandbox.metadata(),
+        List.of(),
+        FailureView.of(sandbox.failure()));
+  }
+
+  static String strength(Isolation isolation) {
+    return isolation.strength().name().toLowerCase(Locale.ROOT);
+  }
+
+  static List<Measure> measures(Isolation isolation) {
+    return isolation.measures().stream()
+        .map(measure -> new Measure(measure.name(), measure.applied(), measure.detail()))
+        .toList();
+  }
+
+  record Measure(String name, boolean applied, String detail) {}
+
+  record FailureView(String cause, String message, String hint) {
+    static @Nullable FailureView of(@Nullable Failure failure) {
+      return failure == null
+          ? null
+          : new FailureView(failure.cause(), failure.message(), failure.hint());
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package dev.carrel.server.rest;
+
+import dev.carrel.control.sandbox.Engines;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Json;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.Language;
+import io.helidon.http.HeaderNames;
+import java.util.Arrays;
+import java.util.List;
+
+/** The server itself: whether it lives, what it can run, what it counts. */
+final class ServerRoutes {
+  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+  private final Engines engines;
+  private final Metrics metrics;
+  private final byte[] health = Json.bytes(new Health("ok", Version.CURRENT));
+
+  ServerRoutes(Engines engines, Metrics metrics) {
+    this.engines = engines;
+    this.metrics = metrics;
+  }
+
+  void addTo(Router router) {
+    router
+        .open("/health", this::health)
+        .get("/metrics", this::metrics)
+        .get("/api/v1/engines", this::engines)
+        .get("/api/v1/languages", this::languages);
+  }
+
+  private void health(Exchange exchange) {
+    exchange.header(HeaderNames.CONTENT_TYPE, "application/json").bytes(200, health);
+  }
+
+  private void metrics(Exchange exchange) {
+    byte[] text =
+        metrics.scrape(exchange.caller()).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+    exchange.header(HeaderNames.CONTENT_TYPE, PROMETHEUS).bytes(200, text);
+  }
+
+  private void engines(Exchange exchange) {
+    exchange.json(
+        200, new EngineList(engines.capabilities().stream().map(EngineInfo::of).toList()));
+  }
+
+  private void languages(Exchange exchange) {
+    exchange.json(
+        200,
+        new LanguageList(
+            Arrays.stream(Language.values())
+                .map(language -> new LanguageInfo(language.wireName()))
+                .toList()));
+  }
+
+  record Health(String status, String version) {}
+
+  record EngineList(List<EngineInfo> engines) {}
+
+  record EngineInfo(
+      String name,
+      String runtime,
+      boolean usable,
+      String isolation,
+      List<SandboxView.Measure> isolationMeasures,
+      List<String> problems) {
+    static EngineInfo of(Capabilities capabilities) {
+      return new EngineInfo(
+          capabilities.engine(),
+          capabilities.runtime(),
+          capabilities.usable(),
+          SandboxView.strength(capabilities.isolation()),
+          SandboxView.measures(capabilities.isolation()),
+          capabilities.problems());
+    }
+  }
+
+  record LanguageList(List<LanguageInfo> languages) {}
+
+  record LanguageInfo(String name) {}
+}

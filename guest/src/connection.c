@@ -12,6 +12,8 @@
 
 /* A request that began to arrive must be complete after this long. */
 #define REQUEST_US 10000000
+/* How long a host may take to hang up after it was told everything. */
+#define LINGER_US 2000000
 /* All unfinished requests together may hold this much memory. */
 #define REQUESTS_BYTES (8u << 20)
 /* SIGNAL and RESIZE are small. */
@@ -19,7 +21,7 @@
 
 static struct connection *connections;
 static size_t connection_count;
-static size_t unfinished;
+static size_t timed;
 static size_t body_bytes;
 
 static void
@@ -33,12 +35,19 @@ free_body(struct connection *connection)
 }
 
 static void
+set_due(struct connection *connection, int64_t due)
+{
+	timed += (due != 0) - (connection->due != 0);
+	connection->due = due;
+}
+
+static void
 update(struct connection *connection)
 {
 	if (connection->dead)
 		return;
 	uint32_t events = 0;
-	if (!connection->closing && !connection->paused)
+	if (connection->lingering || (!connection->closing && !connection->paused))
 		events |= EPOLLIN;
 	if (connection_busy(connection))
 		events |= EPOLLOUT;
@@ -73,6 +82,29 @@ connection_drop(struct connection *connection)
 	connection->exec = NULL;
 }
 
+/* The socket takes nothing more. */
+static void
+send_failed(struct connection *connection)
+{
+	if (connection->exec == NULL || !exec_keeps(connection->exec)) {
+		connection_drop(connection);
+		return;
+	}
+	connection->deaf = true;
+	writer_free(&connection->out);
+	connection->sent = 0;
+	update(connection);
+}
+
+/* Closing a TCP socket with unread bytes resets it, and then the host may lose what it has not read yet. */
+static void
+linger(struct connection *connection)
+{
+	connection->lingering = true;
+	shutdown(connection->source.fd, SHUT_WR);
+	set_due(connection, now_us() + LINGER_US);
+}
+
 void
 connection_flush(struct connection *connection)
 {
@@ -83,6 +115,8 @@ connection_flush(struct connection *connection)
 		connection_drop(connection);
 		return;
 	}
+	if (connection->deaf)
+		writer_free(out);
 	while (connection_busy(connection)) {
 		ssize_t n = send(connection->source.fd, out->data + connection->sent, out->length - connection->sent,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -91,7 +125,7 @@ connection_flush(struct connection *connection)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0) {
-			connection_drop(connection);
+			send_failed(connection);
 			return;
 		}
 		connection->sent += (size_t)n;
@@ -99,10 +133,12 @@ connection_flush(struct connection *connection)
 	if (!connection_busy(connection)) {
 		writer_free(out);
 		connection->sent = 0;
-		if (connection->closing) {
+		if (connection->closing && (!connection->streaming || connection->deaf)) {
 			connection_drop(connection);
 			return;
 		}
+		if (connection->closing && !connection->lingering)
+			linger(connection);
 	}
 	update(connection);
 }
@@ -112,14 +148,14 @@ connection_raw(struct connection *connection, uint8_t type, const void *data, si
 {
 	uint8_t head[FRAME_HEADER] = {(uint8_t)length, (uint8_t)(length >> 8), (uint8_t)(length >> 16), 0, type};
 	size_t sent = 0;
-	if (connection->dead)
+	if (connection->dead || connection->deaf)
 		return;
 	if (!connection_busy(connection)) {
 		struct iovec parts[2] = {{head, sizeof head}, {(void *)(uintptr_t)data, length}};
 		struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 		ssize_t n = sendmsg(connection->source.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno != EAGAIN && errno != EINTR) {
-			connection_drop(connection);
+			send_failed(connection);
 			return;
 		}
 		sent = n < 0 ? 0 : (size_t)n;
@@ -185,7 +221,7 @@ frame_complete(struct connection *connection)
 	struct bytes payload = {connection->body, connection->body_length};
 	bool first = !connection->requested;
 	connection->requested = true;
-	unfinished -= first;
+	set_due(connection, 0);
 	connection->head_length = 0;
 	if (!fields_valid(payload))
 		connection_error(connection, "bad_request", "the fields of the frame do not fit its length", 0);
@@ -233,10 +269,8 @@ read_step(struct connection *connection)
 	if (connection->head_length < FRAME_HEADER) {
 		n = receive(connection, connection->head + connection->head_length, FRAME_HEADER - connection->head_length);
 		connection->head_length += n;
-		if (n > 0 && connection->begun == 0) {
-			connection->begun = now_us();
-			unfinished++;
-		}
+		if (n > 0 && !connection->requested && connection->due == 0)
+			set_due(connection, now_us() + REQUEST_US);
 		if (n > 0 && connection->head_length == FRAME_HEADER)
 			frame_header(connection);
 		return n > 0;
@@ -270,7 +304,12 @@ connection_ready(struct source *source, uint32_t events)
 	}
 	if (connection->dead)
 		return;
-	if (events & EPOLLIN && !connection->closing) {
+	if (connection->lingering) {
+		if (events & EPOLLIN)
+			receive(connection, scratch, SCRATCH_SIZE);
+		else
+			connection_drop(connection);
+	} else if (events & EPOLLIN && !connection->closing) {
 		/* A few frames at a time, so that one busy connection does not starve the others. */
 		for (int step = 0; step < 16; step++)
 			if (connection->dead || connection->closing || connection->paused || !read_step(connection))
@@ -300,9 +339,9 @@ connection_open(int fd)
 }
 
 bool
-connections_unfinished(void)
+connections_timed(void)
 {
-	return unfinished > 0;
+	return timed > 0;
 }
 
 size_t
@@ -317,7 +356,7 @@ connections_sweep(int64_t now)
 	int64_t next = 0;
 	for (struct connection **link = &connections; *link != NULL;) {
 		struct connection *connection = *link;
-		int64_t due = connection->requested || connection->begun == 0 ? 0 : connection->begun + REQUEST_US;
+		int64_t due = connection->due;
 		if (due != 0 && due <= now)
 			connection_drop(connection);
 		else if (due != 0 && !connection->dead && (next == 0 || due < next))
@@ -328,7 +367,7 @@ connections_sweep(int64_t now)
 		}
 		*link = connection->next;
 		connection_count--;
-		unfinished -= connection->begun != 0 && !connection->requested;
+		set_due(connection, 0);
 		free_body(connection);
 		writer_free(&connection->out);
 		free(connection);

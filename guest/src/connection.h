@@ -21,9 +21,12 @@ struct connection {
 	uint8_t *body;		/* of a request or another structured frame; NULL between them */
 	size_t body_length, body_size;
 	uint32_t raw_left;	/* of a DATA or CONTROL frame: those are passed on as they come */
-	int64_t begun;		/* when the unfinished request began to arrive */
+	int64_t due;		/* when it is dropped if it has not moved on by then, 0: never */
 	bool requested;		/* the first frame is over */
+	bool streaming;		/* the host may still be sending when we are done */
+	bool lingering;		/* all is said; what still comes is thrown away until the host hangs up */
 	bool paused;		/* not read from while the program does not take its input */
+	bool deaf;		/* the host hears no more, but input it sent before is still to be read */
 	bool closing;		/* closed once everything is sent */
 	bool dead;		/* freed after this round */
 };
@@ -52,10 +55,10 @@ void connection_pause(struct connection *connection, bool paused);
 /* Ends it now. The exec it was attached to learns of it. */
 void connection_drop(struct connection *connection);
 
-/* True when some request has begun to arrive and is not complete. */
-bool connections_unfinished(void);
+/* True when some connection has a moment at which it is dropped. */
+bool connections_timed(void);
 
-/* Frees the dead, and drops those that have been too slow with their request. Returns the next moment to look again, or 0. */
+/* Frees the dead, and drops those whose time is over. Returns the next moment to look again, or 0. */
 int64_t connections_sweep(int64_t now);
 
 #endif

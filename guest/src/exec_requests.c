@@ -105,6 +105,7 @@ exec_attach(struct connection *connection, struct bytes payload)
 	exec->replay = asked < first ? first : asked;
 	exec->connection = connection;
 	connection->exec = exec;
+	connection->streaming = true;
 	/* One that ended before goes through the same steps again: replay, then EXITED. */
 	exec->finished = false;
 	if (exec->started)

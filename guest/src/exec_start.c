@@ -218,6 +218,7 @@ launch(struct connection *connection, struct exec *exec, struct command *command
 	adopt_ends(exec, &ours);
 	exec->connection = connection;
 	connection->exec = exec;
+	connection->streaming = request->input || request->control || request->pty;
 	execs_add(exec);
 	if (!source_watch(&exec->keeper, EPOLLIN))
 		exec_order(exec, SIGKILL, SCOPE_TREE);

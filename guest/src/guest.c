@@ -225,7 +225,7 @@ sweep(int64_t *deadline)
 	if (guest.orphans)
 		kill_orphans();
 	*deadline = sooner(execs_sweep(now), changes_sweep(now));
-	if (guest.garbage || connections_unfinished())
+	if (guest.garbage || connections_timed())
 		*deadline = sooner(*deadline, connections_sweep(now));
 	guest.garbage = false;
 	if (accept_again != 0 && accept_again <= now) {

@@ -1,12 +1,14 @@
 """Starts the real guest in `init` mode and speaks its protocol: see spec/guest-protocol.md. Standard library only."""
 
 import os
+import resource
 import shutil
 import socket
 import struct
 import subprocess
 import tempfile
 import time
+import unittest
 
 PING, EXEC, ATTACH, LIST, FORGET, SIGNAL_EXEC, SHUTDOWN = 1, 2, 3, 4, 5, 6, 8
 DATA, DATA_END, SIGNAL, RESIZE, CONTROL, DETACH = 0x40, 0x41, 0x42, 0x43, 0x44, 0x45
@@ -72,8 +74,12 @@ class Connection:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(TIMEOUT)
-        self.socket.connect(path)
         self.buffer = bytearray()
+        try:
+            self.socket.connect(path)
+        except OSError:
+            self.socket.close()
+            raise
 
     def __enter__(self):
         return self
@@ -219,8 +225,11 @@ class Guest:
         """Runs a command to its end."""
         with self.start(*arguments, stdin=int(input is not None), **options) as connection:
             if input is not None:
-                connection.send(DATA, input)
-                connection.send(DATA_END)
+                try:
+                    connection.send(DATA, input)
+                    connection.send(DATA_END)
+                except BrokenPipeError:
+                    pass  # it has ended without reading all of it
             return connection.collect()
 
     def shell(self, script, **options):
@@ -231,3 +240,69 @@ class Guest:
         payload = self.credentials() + field(10, exec_id)
         connection.send(ATTACH, payload + (b"" if start is None else field(11, start)))
         return connection
+
+    def list(self):
+        """The fields of each listed exec."""
+        infos = []
+        with self.connect() as connection:
+            connection.send(LIST, self.credentials())
+            while True:
+                kind, payload = connection.receive()
+                if kind == OK:
+                    return infos
+                infos.append(fields(payload))
+
+    def live(self):
+        return number(self.request(PING)[1][12])
+
+    def memory(self):
+        """Private memory of the guest itself, in bytes."""
+        return sum(int(line.split()[1]) * 1024 for line in read(f"/proc/{self.process.pid}/smaps_rollup").splitlines()
+                   if line.startswith(("Private_Dirty:", "Private_Clean:")))
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def alive(pid):
+    """True while the process exists and is not a zombie."""
+    try:
+        return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children_of(parent):
+    """Live children."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                state, ppid = read(f"/proc/{name}/stat").rsplit(")", 1)[1].split()[:2]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(ppid) == parent and state != "Z":
+                found.append(int(name))
+    return found
+
+
+class GuestTest(unittest.TestCase):
+    """Each test starts guests of its own: the binary is GUEST_BINARY."""
+
+    binary = os.environ.get("GUEST_BINARY", os.path.join(os.path.dirname(__file__), "..", "build", "guest"))
+    static = "sanitized" not in binary
+
+    def setUp(self):
+        self.begun = time.monotonic()
+
+    def guest(self, **options):
+        return Guest(self.binary, **options)
+
+    def wait(self, condition, seconds=10.0):
+        """Looks until the condition holds."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "the condition never came true")
+            time.sleep(0.005)

@@ -197,8 +197,20 @@ type_letter(mode_t mode)
 	}
 }
 
+const char *
+link_target(const struct stat *status, int parent, const char *name, char buffer[TARGET_SIZE])
+{
+	if (!S_ISLNK(status->st_mode))
+		return NULL;
+	ssize_t size = readlinkat(parent, name, buffer, TARGET_SIZE - 1);
+	if (size < 0)
+		return NULL;
+	buffer[size] = 0;
+	return buffer;
+}
+
 bool
-put_entry(struct operation *op, const char *path, const struct stat *status, int parent, const char *name)
+put_entry(struct operation *op, const char *path, const struct stat *status, const char *target)
 {
 	struct writer *out = &op->out;
 	size_t length = strlen(path);
@@ -212,12 +224,8 @@ put_entry(struct operation *op, const char *path, const struct stat *status, int
 	put_int(out, 54, status->st_uid);
 	put_int(out, 55, status->st_gid);
 	put_int(out, 56, (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec);
-	if (S_ISLNK(status->st_mode)) {
-		char target[4096];
-		ssize_t size = readlinkat(parent, name, target, sizeof target);
-		if (size >= 0)
-			put_bytes(out, 57, target, (size_t)size);
-	}
+	if (target != NULL)
+		put_string(out, 57, target);
 	put_int(out, 58, (int64_t)status->st_ino);
 	frame_end(out);
 	return true;

@@ -26,7 +26,8 @@ serve_stat(struct operation *op)
 		fail_errno(op, errno, "look at", path);
 		return;
 	}
-	put_entry(op, path, &status, place.parent, place.name);
+	char target[TARGET_SIZE];
+	put_entry(op, path, &status, link_target(&status, place.parent, place.name, target));
 	put_ok(op);
 }
 
@@ -122,7 +123,7 @@ read_unsized(struct operation *op, int fd, const char *path, struct stat *status
 		return;
 	}
 	status->st_size = (off_t)size;
-	put_entry(op, path, status, -1, "");
+	put_entry(op, path, status, NULL);
 	int64_t from = offset < (int64_t)size ? offset : (int64_t)size;
 	int64_t count = length < (int64_t)size - from ? length : (int64_t)size - from;
 	for (int64_t sent = 0; sent < count && !op->gone;) {
@@ -152,7 +153,7 @@ serve_read(struct operation *op)
 	}
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	int64_t left = offset < status.st_size ? status.st_size - offset : 0;
-	put_entry(op, path, &status, -1, "");
+	put_entry(op, path, &status, NULL);
 	if (answer_flush(op))
 		stream_range(op, fd, path, offset, length < left ? length : left);
 }
@@ -179,7 +180,7 @@ serve_mkdir(struct operation *op)
 		fail_errno(op, error != 0 ? error : ENOENT, "make directory", path);
 		return;
 	}
-	put_entry(op, path, &status, place.parent, place.name);
+	put_entry(op, path, &status, NULL);
 	put_ok(op);
 }
 
@@ -225,6 +226,18 @@ dispatch(struct operation *op, uint8_t type)
 		break;
 	case REQUEST_REMOVE:
 		serve_remove(op);
+		break;
+	case REQUEST_GLOB:
+		serve_glob(op);
+		break;
+	case REQUEST_GREP:
+		serve_grep(op);
+		break;
+	case REQUEST_WATCH:
+		serve_watch(op);
+		break;
+	case REQUEST_TUNNEL:
+		serve_tunnel(op);
 		break;
 	default:
 		fail(op, "unsupported", 0, "request type 0x%02x is not known", type);

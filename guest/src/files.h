@@ -67,8 +67,11 @@ void fail(struct operation *op, const char *code, int error, const char *format,
 /* "cannot DOING PATH: reason", with the code that belongs to the errno. */
 void fail_errno(struct operation *op, int error, const char *doing, const char *path);
 
-/* Adds an ENTRY; the target of a link is read relative to `parent`. False when the path is too long for a frame. */
-bool put_entry(struct operation *op, const char *path, const struct stat *status, int parent, const char *name);
+/* Adds an ENTRY, with the target of a link or NULL. False when the path is too long for a frame. */
+bool put_entry(struct operation *op, const char *path, const struct stat *status, const char *target);
+#define TARGET_SIZE 4097
+/* Where a link points, in the buffer; NULL when it is none. */
+const char *link_target(const struct stat *status, int parent, const char *name, char buffer[TARGET_SIZE]);
 void put_ok(struct operation *op);
 void put_unreadable(struct writer *out, const struct unreadable *unreadable);
 void note_unreadable(struct unreadable *unreadable, const char *path);

@@ -124,6 +124,7 @@ static void
 list(struct listing *listing, int fd, const char *path, int64_t depth)
 {
 	struct names names = {0};
+	char target[TARGET_SIZE];
 	if (names_read(listing, fd, &names) < 0)
 		note_unreadable(&listing->unreadable, path);
 	for (size_t i = 0; i < names.count && !listing->op->gone; i++) {
@@ -139,7 +140,8 @@ list(struct listing *listing, int fd, const char *path, int64_t depth)
 			break;
 		}
 		char *entry CLEANUP(free_text) = join_path(path, names.names[i]);
-		if (entry == NULL || !put_entry(listing->op, entry, &status, fd, names.names[i])) {
+		const char *points = link_target(&status, fd, names.names[i], target);
+		if (entry == NULL || !put_entry(listing->op, entry, &status, points)) {
 			note_unreadable(&listing->unreadable, path);
 			continue;
 		}

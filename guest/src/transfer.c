@@ -105,7 +105,8 @@ done(struct operation *op, const struct transfer *transfer)
 		fail_errno(op, errno, "look at", transfer->to_path);
 		return;
 	}
-	put_entry(op, transfer->to_path, &status, transfer->to.parent, transfer->to.name);
+	char target[TARGET_SIZE];
+	put_entry(op, transfer->to_path, &status, link_target(&status, transfer->to.parent, transfer->to.name, target));
 	put_ok(op);
 }
 

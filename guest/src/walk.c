@@ -210,6 +210,12 @@ walk_enter(struct walk *walk)
 	return 0;
 }
 
+int
+walk_descriptor(const struct walk *walk)
+{
+	return walk->levels[walk->depth].fd;
+}
+
 dev_t
 walk_device(const struct walk *walk)
 {

@@ -37,7 +37,8 @@ enum walk_step walk_next(struct walk *walk);
 int walk_enter(struct walk *walk);
 /* Ends the directory being read as if it had no more entries. */
 enum walk_step walk_leave(struct walk *walk);
-/* Identity of the directory being read. */
+/* The directory being read: its descriptor, which stays the walk's, and its identity. */
+int walk_descriptor(const struct walk *walk);
 dev_t walk_device(const struct walk *walk);
 ino_t walk_inode(const struct walk *walk);
 void walk_free(struct walk *walk);

@@ -178,7 +178,7 @@ done(struct operation *op, const struct write_request *request, int fd)
 		fail_errno(op, errno, "look at", request->path);
 		return;
 	}
-	put_entry(op, request->path, &status, -1, "");
+	put_entry(op, request->path, &status, NULL);
 	put_ok(op);
 }
 

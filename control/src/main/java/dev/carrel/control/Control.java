@@ -33,7 +33,13 @@ public final class Control implements AutoCloseable {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     sandboxes = new Sandboxes(settings.sandboxes(), engines, database, telemetry);
-    execs = new Execs();
+    execs =
+        new Execs(
+            sandboxes,
+            settings.execs(),
+            database,
+            settings.dataDirectory().resolve("execs"),
+            telemetry);
     contexts = new Contexts();
     files = new Files();
     new Recovery(sandboxes, engines).run();
@@ -82,6 +88,7 @@ public final class Control implements AutoCloseable {
   public void close() {
     sandboxes.close();
     watch.close();
+    execs.close();
     database.close();
     engines.close();
   }

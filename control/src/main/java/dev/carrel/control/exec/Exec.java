@@ -29,6 +29,25 @@ public record Exec(
     arguments = List.copyOf(arguments);
   }
 
+  Exec with(
+      long newPid,
+      long newOutputEnd,
+      @Nullable Instant newEndedAt,
+      ExecEvent.@Nullable Exited newExited) {
+    return new Exec(
+        id,
+        sandbox,
+        arguments,
+        cwd,
+        background,
+        terminal,
+        startedAt,
+        newEndedAt,
+        newPid,
+        newOutputEnd,
+        newExited);
+  }
+
   public boolean running() {
     return exited == null;
   }

@@ -10,6 +10,7 @@ import java.time.Duration;
  * @param maxRetained ended ones that stay listed in one sandbox
  * @param stdoutChars kept of standard output in a folded result; the middle is cut out
  * @param spill kept on disk of one exec's output, from its beginning
+ * @param spillPerSandbox the same for all execs of a sandbox together
  * @param maxStdin bytes of one write to standard input
  */
 public record ExecSettings(
@@ -21,6 +22,7 @@ public record ExecSettings(
     int stdoutChars,
     int stderrChars,
     DataSize spill,
+    DataSize spillPerSandbox,
     DataSize maxStdin) {
 
   public static ExecSettings defaults() {
@@ -33,6 +35,7 @@ public record ExecSettings(
         50_000,
         120_000,
         DataSize.ofMebibytes(64),
+        DataSize.ofMebibytes(512),
         DataSize.ofMebibytes(1));
   }
 }

@@ -3,6 +3,10 @@ package dev.carrel.control.exec;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,12 +14,52 @@ import org.jspecify.annotations.Nullable;
  * foreground exec that still runs kills its whole process tree; closing any other only stops
  * looking.
  */
-@SuppressWarnings("DoNotCallSuggester")
 public final class ExecStream implements AutoCloseable {
-  private final ExecId id;
+  /** What {@link #next(Duration)} returns when nothing came in time. */
+  public static final ExecEvent NOTHING = new ExecEvent.Gap(0);
 
-  ExecStream(ExecId id) {
+  private static final Duration FOREVER = Duration.ofDays(3650);
+
+  private final ExecId id;
+  private final OutputLog log;
+  private final Supplier<Exec> state;
+  private final Folded folded;
+  private final @Nullable LiveExec foreground;
+  private final Deque<ExecEvent> ready = new ArrayDeque<>();
+  private long offset;
+  private boolean over;
+
+  private ExecStream(
+      ExecId id,
+      OutputLog log,
+      Supplier<Exec> state,
+      Folded folded,
+      @Nullable LiveExec foreground,
+      long from) {
     this.id = id;
+    this.log = log;
+    this.state = state;
+    this.folded = folded;
+    this.foreground = foreground;
+    this.offset = from;
+    Exec exec = state.get();
+    if (exec.pid() > 0) {
+      ready.add(new ExecEvent.Started(exec.pid(), from));
+    }
+  }
+
+  /** The caller's own exec. */
+  static ExecStream own(LiveExec live, boolean background) {
+    return new ExecStream(
+        live.id(), live.log(), live::exec, live::result, background ? null : live, 0);
+  }
+
+  static ExecStream following(LiveExec live, long from) {
+    return new ExecStream(live.id(), live.log(), live::exec, live::result, null, from);
+  }
+
+  static ExecStream replaying(Exec exec, OutputLog log, Folded folded, long from) {
+    return new ExecStream(exec.id(), log, () -> exec, folded, null, from);
   }
 
   public ExecId id() {
@@ -24,29 +68,77 @@ public final class ExecStream implements AutoCloseable {
 
   /** Waits for the next event; null after Exited. */
   public @Nullable ExecEvent next() throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    ExecEvent event;
+    do {
+      event = next(FOREVER);
+    } while (NOTHING.equals(event));
+    return event;
   }
 
-  /** As {@link #next()}, but throws nothing and returns {@link #NOTHING} when the time is over. */
+  /** As {@link #next()}, but {@link #NOTHING} when the time is over. */
   public @Nullable ExecEvent next(Duration patience) throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    if (over) {
+      return null;
+    }
+    while (ready.isEmpty()) {
+      if (foreground != null) {
+        // From the first look on, the program waits for us rather than lose output.
+        log.pin(offset);
+      }
+      if (!log.await(offset, patience.toNanos())) {
+        return NOTHING;
+      }
+      fill();
+    }
+    ExecEvent event = ready.remove();
+    over = event instanceof ExecEvent.Exited;
+    return event;
   }
-
-  /** What {@link #next(Duration)} returns when nothing came in time. */
-  public static final ExecEvent NOTHING = new ExecEvent.Gap(0);
 
   /** Where to resume after the events seen so far. */
   public long offset() {
-    throw dev.carrel.control.telemetry.Soon.here();
+    long unseen = 0;
+    for (ExecEvent event : ready) {
+      if (event instanceof ExecEvent.Output output) {
+        unseen += output.bytes().remaining();
+      }
+    }
+    return offset - unseen;
   }
 
   /** The folded result; waits for the end. */
   public ExecResult result() throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    if (foreground != null) {
+      log.unpin();
+    }
+    return folded.result();
   }
 
   @Override
   public void close() {
-    throw dev.carrel.control.telemetry.Soon.here();
+    if (foreground != null) {
+      log.unpin();
+      if (foreground.exec().running()) {
+        foreground.kill();
+      }
+    }
+  }
+
+  private void fill() {
+    OutputLog.Piece piece = log.read(offset, OutputBlock.CAPACITY);
+    if (piece.lost() > 0) {
+      ready.add(new ExecEvent.Gap(piece.lost()));
+    }
+    ready.addAll(piece.outputs());
+    boolean drained = piece.outputs().isEmpty() && piece.lost() == 0;
+    if (drained && piece.ended()) {
+      ready.add(Objects.requireNonNull(state.get().exited()));
+    }
+    offset = drained ? offset : piece.next();
+  }
+
+  /** Gives the folded result, in its time. */
+  interface Folded {
+    ExecResult result() throws InterruptedException;
   }
 }

@@ -1,53 +1,174 @@
 package dev.carrel.control.exec;
 
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.SandboxListener;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.store.Database;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.guest.ExecRequest;
+import dev.carrel.guest.ExecSession;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
-/** Runs commands in sandboxes. Safe for many threads. */
-@SuppressWarnings("DoNotCallSuggester")
-public final class Execs {
+/**
+ * Runs commands in sandboxes. Every command outlives this process; its output is bounded in memory
+ * and spilled to disk. Safe for many threads.
+ */
+public final class Execs implements SandboxListener, AutoCloseable {
+  /** Kept in the guest too, so that a crash of this process loses no output. */
+  private static final DataSize RETAIN = DataSize.ofKibibytes(512);
+
+  private static final int MAX_READ = 1 << 20;
+  private static final String TERMINAL_TYPE = "xterm-256color";
+
+  private final Sandboxes sandboxes;
+  private final ExecSettings settings;
+  private final ExecStore store;
+  private final SpillDirectory spills;
+  private final Telemetry telemetry;
+  private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
+
+  public Execs(
+      Sandboxes sandboxes,
+      ExecSettings settings,
+      Database database,
+      Path directory,
+      Telemetry telemetry) {
+    this.sandboxes = sandboxes;
+    this.settings = settings;
+    this.store = new ExecStore(database);
+    this.spills = new SpillDirectory(directory);
+    this.telemetry = telemetry;
+    sandboxes.listen(this);
+  }
 
   /** Starts a command; the stream's first event is Started, or Exited when it could not start. */
   public ExecStream start(Caller caller, SandboxId sandbox, Command command, boolean background) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    RunningSandbox box = sandboxes.requireRunning(caller, sandbox);
+    return ExecStream.own(launch(box, limited(command, background), background), background);
   }
 
   /** Runs a command to its end. Interrupting the thread kills the command's whole tree. */
   public ExecResult run(Caller caller, SandboxId sandbox, Command command)
       throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    return run(caller, sandbox, command, ByteBuffer.allocate(0));
+  }
+
+  /** As {@link #run(Caller, SandboxId, Command)}, with all of the standard input. */
+  public ExecResult run(Caller caller, SandboxId sandbox, Command command, ByteBuffer stdin)
+      throws InterruptedException {
+    RunningSandbox box = sandboxes.requireRunning(caller, sandbox);
+    boolean feed = stdin.hasRemaining() || command.stdin();
+    LiveExec live = launch(box, limited(command.withStdin(feed), false), false);
+    try (var stream = ExecStream.own(live, false)) {
+      if (feed) {
+        Thread.ofVirtual().name(live.id() + "-stdin").start(() -> feed(live, stdin));
+      }
+      return stream.result();
+    }
   }
 
   /** Newest first. */
   public List<Exec> list(Caller caller, SandboxId sandbox) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    sandboxes.requireVisible(caller, sandbox);
+    var byId = new HashMap<ExecId, Exec>();
+    store.list(sandbox).forEach(exec -> byId.put(exec.id(), exec));
+    SandboxExecs box = boxes.get(sandbox);
+    if (box != null) {
+      box.all().forEach(live -> byId.put(live.id(), live.exec()));
+    }
+    var all = new ArrayList<>(byId.values());
+    all.sort(Comparator.comparing(Exec::startedAt).reversed());
+    return all;
   }
 
   public Exec get(Caller caller, SandboxId sandbox, ExecId exec) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    sandboxes.requireVisible(caller, sandbox);
+    LiveExec live = live(sandbox, exec);
+    return live != null ? live.exec() : stored(sandbox, exec);
   }
 
   /** The folded result of an ended exec; WRONG_STATE while it runs. */
-  public ExecResult result(Caller caller, SandboxId sandbox, ExecId exec) {
-    throw dev.carrel.control.telemetry.Soon.here();
+  public ExecResult result(Caller caller, SandboxId sandbox, ExecId exec)
+      throws InterruptedException {
+    sandboxes.requireVisible(caller, sandbox);
+    LiveExec live = live(sandbox, exec);
+    if (live != null) {
+      if (live.exec().running()) {
+        throw new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec + " is still running")
+            .withHint("follow its output, or ask again later");
+      }
+      return live.result();
+    }
+    Exec over = stored(sandbox, exec);
+    return Folding.result(over, storedLog(over), settings);
   }
 
   /** Output that is there now, at most {@code maxBytes} from {@code from} on. */
   public ExecOutput output(Caller caller, SandboxId sandbox, ExecId exec, long from, int maxBytes) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    checkOffset(from);
+    if (maxBytes < 1) {
+      throw SandboxException.invalid("max_bytes", "must be positive");
+    }
+    sandboxes.requireVisible(caller, sandbox);
+    LiveExec live = live(sandbox, exec);
+    OutputLog log = live != null ? live.log() : storedLog(stored(sandbox, exec));
+    int left = Math.min(maxBytes, MAX_READ);
+    var chunks = new ArrayList<ExecEvent.Output>();
+    long at = from;
+    long lost = 0;
+    OutputLog.Piece piece;
+    do {
+      piece = log.read(at, left);
+      lost += piece.lost();
+      for (ExecEvent.Output output : piece.outputs()) {
+        left -= output.bytes().remaining();
+        chunks.add(output);
+      }
+      at = Math.max(at, piece.next());
+    } while (left > 0 && at < piece.end());
+    return new ExecOutput(from + lost, at, piece.end(), lost, !piece.ended(), chunks);
   }
 
   /** Replays from {@code from} and goes on live. */
   public ExecStream follow(Caller caller, SandboxId sandbox, ExecId exec, long from) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    checkOffset(from);
+    sandboxes.requireVisible(caller, sandbox);
+    LiveExec live = live(sandbox, exec);
+    if (live != null) {
+      return ExecStream.following(live, from);
+    }
+    Exec over = stored(sandbox, exec);
+    OutputLog log = storedLog(over);
+    return ExecStream.replaying(over, log, () -> Folding.result(over, log, settings), from);
   }
 
   public void signal(Caller caller, SandboxId sandbox, ExecId exec, int signal, SignalScope scope) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    if (signal < 1 || signal > 64) {
+      throw SandboxException.invalid("signal", "must be between 1 and 64");
+    }
+    running(caller, sandbox, exec).signal(signal, wire(scope));
   }
 
   /**
@@ -56,10 +177,207 @@ public final class Execs {
    * @param end whether nothing more will come
    */
   public void write(Caller caller, SandboxId sandbox, ExecId exec, ByteBuffer bytes, boolean end) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    if (bytes.remaining() > settings.maxStdin().bytes()) {
+      throw new SandboxException(
+          ErrorCode.TOO_LARGE,
+          "stdin: %d bytes at once, at most %d"
+              .formatted(bytes.remaining(), settings.maxStdin().bytes()));
+    }
+    running(caller, sandbox, exec).stdin(bytes, end);
   }
 
   public void resize(Caller caller, SandboxId sandbox, ExecId exec, Command.TerminalSize size) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    LiveExec live = running(caller, sandbox, exec);
+    if (!live.exec().terminal()) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec + " has no terminal");
+    }
+    live.resize(size);
+  }
+
+  @Override
+  public void ended(SandboxId id) {
+    // Each exec notices by itself that its guest is gone.
+  }
+
+  @Override
+  public void removed(SandboxId id) {
+    boxes.remove(id);
+    spills.remove(id);
+  }
+
+  /**
+   * Joins what an earlier process left in a sandbox.
+   *
+   * @param others execs that are not commands but belong to another feature
+   */
+  public void recover(RunningSandbox sandbox, Set<ExecId> others) {
+    new ExecRecovery(sandbox, store, spills, settings, box(sandbox.id()), this::onEnd).run(others);
+  }
+
+  /** What the rows call running in sandboxes that are gone has ended with them. */
+  public void recoverLost(Set<SandboxId> running) {
+    store.running().stream()
+        .filter(exec -> !running.contains(exec.sandbox()))
+        .forEach(exec -> ExecRecovery.noteLost(store, exec, settings.maxRetained()));
+  }
+
+  /** Lets go of all commands; they run on. */
+  @Override
+  public void close() {
+    boxes.values().forEach(box -> box.all().forEach(LiveExec::leave));
+  }
+
+  private LiveExec launch(RunningSandbox sandbox, Command command, boolean background) {
+    SandboxExecs box = box(sandbox.id());
+    box.takeSlot();
+    ExecId id = ExecId.random();
+    RunningSandbox.@Nullable Use use = background ? null : sandbox.use();
+    boolean begun = false;
+    try {
+      Machine.Usage before = sandbox.usage();
+      ExecSession session = sandbox.guest().exec(id, request(sandbox, command));
+      var exec =
+          new Exec(
+              id,
+              sandbox.id(),
+              command.arguments(),
+              command.cwd(),
+              background,
+              command.terminal() != null,
+              Instant.now(),
+              null,
+              0,
+              0,
+              null);
+      var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
+      var log = new OutputLog(spills.file(sandbox.id(), id), share);
+      var live =
+          new LiveExec(
+              exec,
+              sandbox,
+              session,
+              before,
+              log,
+              settings,
+              over -> {
+                box.noteSpill(id, share.taken());
+                box.freeSlot();
+                if (use != null) {
+                  use.close();
+                }
+                onEnd(sandbox, box, over);
+              });
+      box.add(live);
+      store.started(exec);
+      live.begin();
+      begun = true;
+      return live;
+    } catch (SandboxException e) {
+      throw sandbox.explain(e);
+    } finally {
+      if (!begun) {
+        box.freeSlot();
+        if (use != null) {
+          use.close();
+        }
+      }
+    }
+  }
+
+  private void onEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
+    Exec over = live.exec();
+    ExecEvent.Exited exited = Objects.requireNonNull(over.exited());
+    sandbox.countExec(exited.duration());
+    telemetry.time("execs", exited.duration());
+    telemetry.count("execs_" + exited.cause().name().toLowerCase(Locale.ROOT));
+    telemetry.add("exec_output_bytes", over.outputEnd());
+    store.ended(
+        over,
+        live.records(),
+        settings.maxRetained(),
+        dropped -> {
+          box.freeSpill(dropped);
+          spills.remove(sandbox.id(), dropped);
+        },
+        () -> box.remove(live));
+  }
+
+  private ExecRequest request(RunningSandbox sandbox, Command command) {
+    Map<String, String> environment = sandbox.environment();
+    if (command.terminal() != null) {
+      environment = new HashMap<>(environment);
+      environment.putIfAbsent("TERM", TERMINAL_TYPE);
+    }
+    return ExecRequest.of(command, environment).withKeep(true).withChanges(true).withRetain(RETAIN);
+  }
+
+  private Command limited(Command command, boolean background) {
+    Duration timeout = command.timeout();
+    Duration max = background ? settings.maxBackgroundTimeout() : settings.maxTimeout();
+    if (timeout == null) {
+      return background ? command : command.withTimeout(settings.defaultTimeout());
+    }
+    if (timeout.compareTo(max) > 0) {
+      throw SandboxException.invalid("timeout_seconds", "must be at most " + max.toSeconds())
+          .withHint("run it in the background, or raise execs.max-timeout");
+    }
+    return command;
+  }
+
+  private static void feed(LiveExec live, ByteBuffer stdin) {
+    try {
+      live.stdin(stdin, true);
+    } catch (SandboxException e) {
+      // The program ended without reading all of it, as `head` does: no failure.
+      if (e.code() != ErrorCode.WRONG_STATE) {
+        live.kill();
+      }
+    }
+  }
+
+  private LiveExec running(Caller caller, SandboxId sandbox, ExecId exec) {
+    sandboxes.requireRunning(caller, sandbox);
+    LiveExec live = live(sandbox, exec);
+    if (live == null) {
+      stored(sandbox, exec);
+    }
+    if (live == null || !live.exec().running()) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec + " has ended");
+    }
+    return live;
+  }
+
+  private @Nullable LiveExec live(SandboxId sandbox, ExecId exec) {
+    SandboxExecs box = boxes.get(sandbox);
+    return box == null ? null : box.find(exec);
+  }
+
+  private Exec stored(SandboxId sandbox, ExecId exec) {
+    return store
+        .find(sandbox, exec)
+        .orElseThrow(
+            () -> new SandboxException(ErrorCode.EXEC_NOT_FOUND, "there is no exec " + exec));
+  }
+
+  private OutputLog storedLog(Exec exec) {
+    return spills.open(exec, store.records(exec.id()));
+  }
+
+  private SandboxExecs box(SandboxId id) {
+    return boxes.computeIfAbsent(id, _ -> new SandboxExecs(settings));
+  }
+
+  private static void checkOffset(long from) {
+    if (from < 0) {
+      throw SandboxException.invalid("from", "must not be negative");
+    }
+  }
+
+  private static ExecSession.Scope wire(SignalScope scope) {
+    return switch (scope) {
+      case MAIN -> ExecSession.Scope.MAIN;
+      case GROUP -> ExecSession.Scope.GROUP;
+      case TREE -> ExecSession.Scope.TREE;
+    };
   }
 }

@@ -96,7 +96,16 @@ public final class Database implements AutoCloseable {
 
   /** Writes soon, in order; blocks only when far too much is waiting already. */
   public void later(HandleConsumer<RuntimeException> work) {
-    enqueue(new Pending.Write(work));
+    later(work, () -> {});
+  }
+
+  /**
+   * As {@link #later(HandleConsumer)}.
+   *
+   * @param written called once others can read it; must not block
+   */
+  public void later(HandleConsumer<RuntimeException> work, Runnable written) {
+    enqueue(new Pending.Write(work, written));
   }
 
   /** Returns when everything given to {@link #later} before is written. */
@@ -187,7 +196,7 @@ public final class Database implements AutoCloseable {
         });
     for (Pending item : batch) {
       switch (item) {
-        case Pending.Write _ -> {}
+        case Pending.Write(_, var written) -> written.run();
         case Pending.Mark mark -> mark.reached().countDown();
         case Pending.Stop _ -> stop = true;
       }
@@ -196,7 +205,7 @@ public final class Database implements AutoCloseable {
   }
 
   private static void writeOne(Handle handle, Pending item) {
-    if (item instanceof Pending.Write(var work)) {
+    if (item instanceof Pending.Write(var work, _)) {
       try {
         work.useHandle(handle);
       } catch (RuntimeException e) {
@@ -272,7 +281,7 @@ public final class Database implements AutoCloseable {
   }
 
   private sealed interface Pending {
-    record Write(HandleConsumer<RuntimeException> work) implements Pending {}
+    record Write(HandleConsumer<RuntimeException> work, Runnable written) implements Pending {}
 
     record Mark(CountDownLatch reached) implements Pending {}
 

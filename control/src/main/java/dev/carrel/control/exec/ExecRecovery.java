@@ -1,0 +1,148 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.guest.ExecInfo;
+import dev.carrel.guest.ExecSession;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Joins the execs of a sandbox that outlived the process which started them. */
+final class ExecRecovery {
+  private static final Logger LOG = LoggerFactory.getLogger(ExecRecovery.class);
+  private static final String UNKNOWN = "(started by an earlier server)";
+
+  private final RunningSandbox sandbox;
+  private final ExecStore store;
+  private final SpillDirectory spills;
+  private final ExecSettings settings;
+  private final SandboxExecs box;
+  private final OnEnd onEnd;
+
+  ExecRecovery(
+      RunningSandbox sandbox,
+      ExecStore store,
+      SpillDirectory spills,
+      ExecSettings settings,
+      SandboxExecs box,
+      OnEnd onEnd) {
+    this.sandbox = sandbox;
+    this.store = store;
+    this.spills = spills;
+    this.settings = settings;
+    this.box = box;
+    this.onEnd = onEnd;
+  }
+
+  void run(Set<ExecId> others) {
+    Map<ExecId, ExecInfo> inside = new HashMap<>();
+    sandbox.guest().list().forEach(info -> inside.put(info.id(), info));
+    others.forEach(inside::remove);
+    for (Exec row : store.list(sandbox.id())) {
+      ExecInfo info = inside.remove(row.id());
+      if (!row.running()) {
+        continue;
+      }
+      if (info == null) {
+        noteLost(store, row, settings.maxRetained());
+      } else {
+        join(row);
+      }
+    }
+    // The row of an exec is written a moment after its start: the crash may have come between.
+    for (ExecInfo unknown : inside.values()) {
+      if (unknown.running()) {
+        Exec row = adopted(unknown);
+        store.started(row);
+        join(row);
+      }
+    }
+  }
+
+  static void noteLost(ExecStore store, Exec row, int keep) {
+    var exited =
+        new ExecEvent.Exited(
+            137,
+            null,
+            ExecEvent.Cause.SANDBOX_LOST,
+            Duration.ZERO,
+            Duration.ZERO,
+            0,
+            0,
+            List.of(),
+            false,
+            "it was gone when the server started");
+    store.ended(
+        row.with(row.pid(), row.outputEnd(), Instant.now(), exited), null, keep, _ -> {}, () -> {});
+  }
+
+  private void join(Exec row) {
+    try {
+      var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
+      Path path = spills.file(sandbox.id(), row.id());
+      OutputLog log =
+          Files.exists(path) ? OutputLog.resume(path, share) : new OutputLog(path, share);
+      ExecSession session = sandbox.guest().attach(row.id(), log.end());
+      var live =
+          new LiveExec(
+              row,
+              sandbox,
+              session,
+              sandbox.usage(),
+              log,
+              settings,
+              over -> {
+                box.noteSpill(row.id(), share.taken());
+                box.freeSlot();
+                onEnd.ended(sandbox, box, over);
+              });
+      replay(log, live);
+      box.takeSlot();
+      box.add(live);
+      live.begin();
+    } catch (IOException | SandboxException e) {
+      LOG.warn("exec {} could not be joined again: {}", row.id(), e.toString());
+      noteLost(store, row, settings.maxRetained());
+    }
+  }
+
+  private static void replay(OutputLog log, LiveExec live) {
+    long end = log.end();
+    for (long at = 0; at < end; ) {
+      OutputLog.Piece piece = log.read(at, OutputBlock.CAPACITY);
+      piece.outputs().forEach(output -> live.replayed(output.channel(), output.bytes()));
+      at = piece.next();
+    }
+  }
+
+  private Exec adopted(ExecInfo info) {
+    return new Exec(
+        info.id(),
+        sandbox.id(),
+        List.of(UNKNOWN),
+        null,
+        true,
+        false,
+        Instant.now().minus(info.duration()),
+        null,
+        info.pid(),
+        0,
+        null);
+  }
+
+  /** Told when a joined exec has ended. */
+  interface OnEnd {
+    void ended(RunningSandbox sandbox, SandboxExecs box, LiveExec live);
+  }
+}

@@ -1,0 +1,231 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Lines;
+import dev.carrel.spi.ExecEvent.Cause;
+import dev.carrel.spi.ExecEvent.Exited;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.FileChange;
+import dev.carrel.spi.SandboxId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jdbi.v3.core.Handle;
+import org.jdbi.v3.core.statement.StatementContext;
+import org.jspecify.annotations.Nullable;
+
+/** Rows of execs. Nobody waits for a write here: a row follows its exec by some milliseconds. */
+final class ExecStore {
+  private static final int MAX_CHANGES = 1000;
+  private static final String COLUMNS =
+      "id, sandbox_id, arguments, cwd, background, terminal, started_at, pid, ended_at, code,"
+          + " signal, cause, duration_us, cpu_us, max_rss_bytes, descendants_left, message,"
+          + " changes, changes_truncated, output_end";
+
+  private final Database database;
+
+  ExecStore(Database database) {
+    this.database = database;
+  }
+
+  void started(Exec exec) {
+    database.later(handle -> insert(handle, exec));
+  }
+
+  /**
+   * Notes the end and drops the oldest of the sandbox beyond {@code keep}.
+   *
+   * @param records the output, or null when it is in a file
+   * @param dropped called for each exec whose file may go
+   */
+  void ended(
+      Exec exec, byte @Nullable [] records, int keep, Consumer<ExecId> dropped, Runnable written) {
+    var gone = new ArrayList<ExecId>();
+    database.later(
+        handle -> {
+          update(handle, exec, records);
+          gone.addAll(prune(handle, exec.sandbox(), keep));
+        },
+        () -> {
+          gone.forEach(dropped);
+          written.run();
+        });
+  }
+
+  /** Newest first. */
+  List<Exec> list(SandboxId sandbox) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery(
+                    "SELECT "
+                        + COLUMNS
+                        + " FROM exec WHERE sandbox_id = :id ORDER BY started_at DESC, id")
+                .bind("id", sandbox.value())
+                .map(ExecStore::row)
+                .list());
+  }
+
+  /** Of all sandboxes. */
+  List<Exec> running() {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT " + COLUMNS + " FROM exec WHERE ended_at IS NULL")
+                .map(ExecStore::row)
+                .list());
+  }
+
+  Optional<Exec> find(SandboxId sandbox, ExecId id) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery(
+                    "SELECT " + COLUMNS + " FROM exec WHERE sandbox_id = :sandbox AND id = :id")
+                .bind("sandbox", sandbox.value())
+                .bind("id", id.value())
+                .map(ExecStore::row)
+                .findOne());
+  }
+
+  /** The stored output records, or empty when they are in a file. */
+  Optional<byte[]> records(ExecId id) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT output FROM exec WHERE id = :id AND output IS NOT NULL")
+                .bind("id", id.value())
+                .mapTo(byte[].class)
+                .findOne());
+  }
+
+  private static void insert(Handle handle, Exec exec) {
+    // The sandbox may be gone by now, and its row with it: then there is nothing to note.
+    handle
+        .createUpdate(
+            """
+            INSERT OR IGNORE INTO exec (id, sandbox_id, arguments, cwd, background, terminal,
+              started_at, pid)
+            SELECT :id, :sandbox, :arguments, :cwd, :background, :terminal, :started, :pid
+            WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)""")
+        .bind("id", exec.id().value())
+        .bind("sandbox", exec.sandbox().value())
+        .bind("arguments", Lines.ofList(exec.arguments()))
+        .bind("cwd", exec.cwd())
+        .bind("background", exec.background())
+        .bind("terminal", exec.terminal())
+        .bind("started", exec.startedAt().toEpochMilli())
+        .bind("pid", exec.pid())
+        .execute();
+  }
+
+  private static void update(Handle handle, Exec exec, byte @Nullable [] records) {
+    Exited exited = Objects.requireNonNull(exec.exited());
+    handle
+        .createUpdate(
+            """
+            UPDATE exec SET pid = :pid, ended_at = :ended, code = :code, signal = :signal,
+              cause = :cause, duration_us = :duration, cpu_us = :cpu, max_rss_bytes = :rss,
+              descendants_left = :left, message = :message, changes = :changes,
+              changes_truncated = :truncated, output_end = :end, output = :output
+            WHERE id = :id""")
+        .bind("pid", exec.pid())
+        .bind("ended", Objects.requireNonNull(exec.endedAt()).toEpochMilli())
+        .bind("code", exited.code())
+        .bind("signal", exited.signal())
+        .bind("cause", exited.cause().name())
+        .bind("duration", exited.duration().toNanos() / 1000)
+        .bind("cpu", exited.cpu().toNanos() / 1000)
+        .bind("rss", exited.maxRssBytes())
+        .bind("left", exited.left())
+        .bind("message", exited.message())
+        .bind("changes", changesText(exited.changes()))
+        .bind("truncated", exited.changesTruncated() || exited.changes().size() > MAX_CHANGES)
+        .bind("end", exec.outputEnd())
+        .bind("output", records)
+        .bind("id", exec.id().value())
+        .execute();
+  }
+
+  private static List<ExecId> prune(Handle handle, SandboxId sandbox, int keep) {
+    List<String> old =
+        handle
+            .createQuery(
+                "SELECT id FROM exec WHERE sandbox_id = :id AND ended_at IS NOT NULL"
+                    + " ORDER BY started_at DESC, id LIMIT -1 OFFSET :keep")
+            .bind("id", sandbox.value())
+            .bind("keep", keep)
+            .mapTo(String.class)
+            .list();
+    old.forEach(id -> handle.execute("DELETE FROM exec WHERE id = ?", id));
+    return old.stream().map(ExecId::new).toList();
+  }
+
+  private static Exec row(ResultSet row, StatementContext context) throws SQLException {
+    long ended = row.getLong("ended_at");
+    boolean running = row.wasNull();
+    return new Exec(
+        new ExecId(text(row, "id")),
+        new SandboxId(text(row, "sandbox_id")),
+        Lines.toList(text(row, "arguments")),
+        row.getString("cwd"),
+        row.getBoolean("background"),
+        row.getBoolean("terminal"),
+        Instant.ofEpochMilli(row.getLong("started_at")),
+        running ? null : Instant.ofEpochMilli(ended),
+        row.getLong("pid"),
+        row.getLong("output_end"),
+        running ? null : exited(row));
+  }
+
+  private static Exited exited(ResultSet row) throws SQLException {
+    int signal = row.getInt("signal");
+    boolean signalled = !row.wasNull();
+    return new Exited(
+        row.getInt("code"),
+        signalled ? signal : null,
+        Cause.valueOf(text(row, "cause")),
+        Duration.ofNanos(row.getLong("duration_us") * 1000),
+        Duration.ofNanos(row.getLong("cpu_us") * 1000),
+        row.getLong("max_rss_bytes"),
+        row.getInt("descendants_left"),
+        changes(text(row, "changes")),
+        row.getBoolean("changes_truncated"),
+        row.getString("message"));
+  }
+
+  private static String changesText(List<FileChange> changes) {
+    var items = new ArrayList<String>();
+    for (FileChange change : changes.subList(0, Math.min(changes.size(), MAX_CHANGES))) {
+      items.add(change.path());
+      items.add(change.action().name());
+      items.add(String.valueOf(change.size()));
+      items.add(String.valueOf(change.directory()));
+    }
+    return Lines.ofList(items);
+  }
+
+  private static List<FileChange> changes(String text) {
+    List<String> items = Lines.toList(text);
+    var changes = new ArrayList<FileChange>();
+    for (int i = 0; i + 3 < items.size(); i += 4) {
+      changes.add(
+          new FileChange(
+              items.get(i),
+              FileChange.Action.valueOf(items.get(i + 1)),
+              Long.parseLong(items.get(i + 2)),
+              Boolean.parseBoolean(items.get(i + 3))));
+    }
+    return changes;
+  }
+
+  private static String text(ResultSet row, String column) throws SQLException {
+    return Objects.requireNonNullElse(row.getString(column), "");
+  }
+}

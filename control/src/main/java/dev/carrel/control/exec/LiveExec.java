@@ -1,0 +1,248 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.guest.ExecSession;
+import dev.carrel.guest.GuestEvent;
+import dev.carrel.spi.Command.TerminalSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent.Cause;
+import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.ExecEvent.Exited;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An exec that runs, or has just ended. One thread of its own takes what the guest sends; whoever
+ * wants to see it reads the log. The process outlives the connection, so a broken one is joined
+ * again.
+ */
+final class LiveExec {
+  private static final Logger LOG = LoggerFactory.getLogger(LiveExec.class);
+  private static final int RECONNECTS = 3;
+  private static final int SIGKILL = 9;
+
+  private final RunningSandbox sandbox;
+  private final Machine.Usage before;
+  private final OutputLog log;
+  private final HeadTail stdout;
+  private final HeadTail stderr;
+  private final Consumer<LiveExec> onEnd;
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final AtomicInteger stdinWriters = new AtomicInteger();
+  private final Exec beginning;
+  private volatile long pid;
+  private volatile ExecSession session;
+  private volatile boolean leaving;
+  private volatile @Nullable Exec end;
+  private byte @Nullable [] records;
+
+  LiveExec(
+      Exec beginning,
+      RunningSandbox sandbox,
+      ExecSession session,
+      Machine.Usage before,
+      OutputLog log,
+      ExecSettings settings,
+      Consumer<LiveExec> onEnd) {
+    this.beginning = beginning;
+    this.sandbox = sandbox;
+    this.session = session;
+    this.before = before;
+    this.log = log;
+    this.stdout = new HeadTail(settings.stdoutChars());
+    this.stderr = new HeadTail(settings.stderrChars());
+    this.onEnd = onEnd;
+  }
+
+  void begin() {
+    Thread.ofVirtual().name(beginning.sandbox() + "-" + beginning.id()).start(this::pump);
+  }
+
+  ExecId id() {
+    return beginning.id();
+  }
+
+  OutputLog log() {
+    return log;
+  }
+
+  /** As it is now. */
+  Exec exec() {
+    Exec over = end;
+    return over != null ? over : beginning.with(pid, log.end(), null, null);
+  }
+
+  /** The output's stored records; null when they are in a file. For after the end. */
+  byte @Nullable [] records() {
+    return records;
+  }
+
+  /** Waits for the end. */
+  ExecResult result() throws InterruptedException {
+    ended.await();
+    Exec over = exec();
+    return Folding.result(over, stdout.text(), stderr.text(), log.lossy());
+  }
+
+  void signal(int signal, ExecSession.Scope scope) {
+    if (stdinWriters.get() > 0) {
+      // Input that the program does not read may block the way: take another.
+      session.close();
+      try (ExecSession other = sandbox.guest().attachAtEnd(id())) {
+        other.signal(signal, scope);
+        return;
+      }
+    }
+    session.signal(signal, scope);
+  }
+
+  /** Ends the whole tree; no matter if it has ended already. */
+  void kill() {
+    try {
+      signal(SIGKILL, ExecSession.Scope.TREE);
+    } catch (SandboxException e) {
+      LOG.debug("exec {} could not be killed, it has ended: {}", id(), e.message());
+    }
+  }
+
+  void stdin(ByteBuffer bytes, boolean last) {
+    stdinWriters.incrementAndGet();
+    try {
+      if (bytes.hasRemaining()) {
+        session.stdin(bytes);
+      }
+      if (last) {
+        session.endStdin();
+      }
+    } finally {
+      stdinWriters.decrementAndGet();
+    }
+  }
+
+  void resize(TerminalSize size) {
+    session.resize(size);
+  }
+
+  /** Stops looking; the process goes on. */
+  void leave() {
+    leaving = true;
+    session.close();
+  }
+
+  /** Feeds what an earlier process had kept of the output to the folded result. */
+  void replayed(Channel channel, ByteBuffer bytes) {
+    (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
+  }
+
+  private void pump() {
+    try {
+      while (end == null) {
+        GuestEvent event = next();
+        if (event == null) {
+          return;
+        }
+        take(event);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Null when this server leaves the exec to itself. */
+  private @Nullable GuestEvent next() {
+    String reason = "its connection ended";
+    for (int attempt = 0; attempt <= RECONNECTS; attempt++) {
+      try {
+        GuestEvent event = session.next();
+        if (event != null) {
+          return event;
+        }
+      } catch (SandboxException e) {
+        reason = e.message();
+      }
+      if (leaving) {
+        return null;
+      }
+      try {
+        session = sandbox.guest().attach(id(), log.end());
+      } catch (SandboxException e) {
+        reason = e.message();
+        if (e.code() == ErrorCode.EXEC_NOT_FOUND || sandbox.died()) {
+          break;
+        }
+      }
+    }
+    return lost(reason);
+  }
+
+  private void take(GuestEvent event) throws InterruptedException {
+    switch (event) {
+      case GuestEvent.Started started -> pid = started.pid();
+      case GuestEvent.Output(Channel channel, ByteBuffer bytes) -> {
+        (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
+        log.append(channel, bytes);
+      }
+      case GuestEvent.Gap(long bytes) -> {
+        stdout.skip(bytes);
+        log.gap(bytes);
+      }
+      case GuestEvent.Control _ -> LOG.warn("exec {} sent control bytes unasked", id());
+      case GuestEvent.Exited exited -> end(exited);
+    }
+  }
+
+  private void end(GuestEvent.Exited facts) {
+    Integer code = facts.code();
+    Integer signal = facts.signal();
+    boolean clean = code != null && code == 0;
+    Cause cause = Causes.of(facts, before, clean ? before : sandbox.usage());
+    finish(
+        new Exited(
+            code != null ? code : 128 + (signal == null ? SIGKILL : signal),
+            signal,
+            cause,
+            facts.duration(),
+            facts.cpu(),
+            facts.maxRssBytes(),
+            facts.left(),
+            facts.changes(),
+            facts.changesTruncated(),
+            facts.message()));
+  }
+
+  private @Nullable GuestEvent lost(String reason) {
+    Duration duration = Duration.between(beginning.startedAt(), Instant.now());
+    finish(
+        new Exited(
+            128 + SIGKILL,
+            null,
+            Cause.SANDBOX_LOST,
+            duration,
+            Duration.ZERO,
+            0,
+            0,
+            List.of(),
+            false,
+            reason));
+    return null;
+  }
+
+  private void finish(Exited exited) {
+    end = beginning.with(pid, log.end(), Instant.now(), exited);
+    records = log.finish();
+    session.close();
+    onEnd.accept(this);
+    ended.countDown();
+  }
+}

@@ -1,0 +1,155 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.ExecEvent.Output;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A run of output bytes with the stream of each, in the form in which it is stored: records of a
+ * 4-byte header (2 bits kind, 30 bits length) and the bytes. A gap has a length but no bytes.
+ */
+final class OutputBlock {
+  static final int CAPACITY = 64 * 1024;
+  static final int HEADER = 4;
+  static final int KIND_GAP = 2;
+  private static final int KIND_SHIFT = 30;
+  private static final int LENGTH_MASK = (1 << KIND_SHIFT) - 1;
+
+  private final byte[] bytes;
+  private long from;
+  private long to;
+  private int length;
+  private int lastHeader = -1;
+
+  OutputBlock(long from) {
+    this(from, new byte[CAPACITY]);
+  }
+
+  /** A block for the end of a log: nothing can be put into it. */
+  static OutputBlock none(long at) {
+    return new OutputBlock(at, new byte[0]);
+  }
+
+  /** Reuses the memory of a block that is no longer needed. */
+  OutputBlock(long from, OutputBlock old) {
+    this(from, old.bytes);
+  }
+
+  private OutputBlock(long from, byte[] bytes) {
+    this.bytes = bytes;
+    this.from = from;
+    this.to = from;
+  }
+
+  static int header(int kind, int length) {
+    return kind << KIND_SHIFT | length;
+  }
+
+  static int kind(int header) {
+    return header >>> KIND_SHIFT;
+  }
+
+  static int length(int header) {
+    return header & LENGTH_MASK;
+  }
+
+  /** Takes as much of the buffer as fits. */
+  int put(Channel channel, ByteBuffer source) {
+    int kind = channel.ordinal();
+    boolean extend = lastHeader >= 0 && kind(headerAt(lastHeader)) == kind;
+    int room = bytes.length - length - (extend ? 0 : HEADER);
+    int count = Math.min(room, source.remaining());
+    if (count <= 0) {
+      return 0;
+    }
+    if (!extend) {
+      lastHeader = length;
+      length += HEADER;
+      setHeader(lastHeader, header(kind, 0));
+    }
+    source.get(bytes, length, count);
+    length += count;
+    setHeader(lastHeader, headerAt(lastHeader) + count);
+    to += count;
+    return count;
+  }
+
+  /** Output bytes in it have offsets from here... */
+  long from() {
+    return from;
+  }
+
+  /** ...to here, exclusive. */
+  long to() {
+    return to;
+  }
+
+  boolean empty() {
+    return length == 0;
+  }
+
+  /** The stored form. */
+  ByteBuffer stored() {
+    return ByteBuffer.wrap(bytes, 0, length).asReadOnlyBuffer();
+  }
+
+  byte[] copyOfStored() {
+    return Arrays.copyOf(bytes, length);
+  }
+
+  int storedLength() {
+    return length;
+  }
+
+  /** An empty block may begin anywhere. */
+  void moveTo(long offset) {
+    from = offset;
+    to = offset;
+  }
+
+  List<Output> read(long offset, int max) {
+    return decode(stored(), from, offset, max);
+  }
+
+  /**
+   * The output in stored records from an offset on.
+   *
+   * @param start offset of the first byte in {@code records}
+   */
+  static List<Output> decode(ByteBuffer records, long start, long offset, int max) {
+    var outputs = new ArrayList<Output>();
+    long at = start;
+    int left = max;
+    while (records.remaining() >= HEADER && left > 0) {
+      int header = records.getInt();
+      int size = length(header);
+      if (kind(header) == KIND_GAP) {
+        at += size;
+        continue;
+      }
+      int skip = Math.clamp(offset - at, 0, size);
+      int count = Math.min(size - skip, left);
+      if (count > 0) {
+        byte[] copy = new byte[count];
+        records.get(records.position() + skip, copy);
+        Channel channel = kind(header) == 0 ? Channel.STDOUT : Channel.STDERR;
+        outputs.add(new Output(channel, ByteBuffer.wrap(copy)));
+        left -= count;
+      }
+      records.position(records.position() + size);
+      at += size;
+    }
+    return outputs;
+  }
+
+  private int headerAt(int position) {
+    return ByteBuffer.wrap(bytes).getInt(position);
+  }
+
+  private void setHeader(int position, int header) {
+    ByteBuffer.wrap(bytes).putInt(position, header);
+  }
+}

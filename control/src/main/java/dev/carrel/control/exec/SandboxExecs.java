@@ -1,0 +1,72 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.SandboxException;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** What one sandbox has: execs that run or whose end is not stored yet, slots, room on disk. */
+final class SandboxExecs {
+  private final Map<ExecId, LiveExec> live = new ConcurrentHashMap<>();
+  private final AtomicInteger running = new AtomicInteger();
+  private final AtomicLong spillLeft;
+  private final Map<ExecId, Long> spilled = new ConcurrentHashMap<>();
+  private final int max;
+
+  SandboxExecs(ExecSettings settings) {
+    this.max = settings.maxConcurrent();
+    this.spillLeft = new AtomicLong(settings.spillPerSandbox().bytes());
+  }
+
+  void takeSlot() {
+    if (running.incrementAndGet() > max) {
+      running.decrementAndGet();
+      throw new SandboxException(
+              ErrorCode.LIMIT_REACHED,
+              "this sandbox runs %d commands, the most it may run at once".formatted(max))
+          .withHint("wait for one, end one, or raise execs.max-concurrent");
+    }
+  }
+
+  void freeSlot() {
+    running.decrementAndGet();
+  }
+
+  void add(LiveExec exec) {
+    live.put(exec.id(), exec);
+  }
+
+  void remove(LiveExec exec) {
+    live.remove(exec.id(), exec);
+  }
+
+  @Nullable LiveExec find(ExecId id) {
+    return live.get(id);
+  }
+
+  Collection<LiveExec> all() {
+    return live.values();
+  }
+
+  AtomicLong spillLeft() {
+    return spillLeft;
+  }
+
+  void noteSpill(ExecId id, long bytes) {
+    if (bytes > 0) {
+      spilled.put(id, bytes);
+    }
+  }
+
+  void freeSpill(ExecId id) {
+    Long bytes = spilled.remove(id);
+    if (bytes != null) {
+      spillLeft.addAndGet(bytes);
+    }
+  }
+}

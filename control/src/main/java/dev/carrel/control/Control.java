@@ -41,7 +41,7 @@ public final class Control implements AutoCloseable {
             settings.dataDirectory().resolve("execs"),
             telemetry);
     contexts = new Contexts();
-    files = new Files();
+    files = new Files(sandboxes, settings.files());
     new Recovery(sandboxes, engines).run();
     watch = new SandboxWatch(sandboxes, settings.sandboxes());
   }

@@ -93,7 +93,7 @@ final class ExecRecovery {
       Path path = spills.file(sandbox.id(), row.id());
       OutputLog log =
           Files.exists(path) ? OutputLog.resume(path, share) : new OutputLog(path, share);
-      ExecSession session = sandbox.guest().attach(row.id(), log.end());
+      ExecSession session = sandbox.attach(row.id(), log.end());
       var live =
           new LiveExec(
               row,

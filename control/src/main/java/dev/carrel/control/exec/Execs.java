@@ -168,7 +168,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     if (signal < 1 || signal > 64) {
       throw SandboxException.invalid("signal", "must be between 1 and 64");
     }
-    running(caller, sandbox, exec).signal(signal, wire(scope));
+    running(caller, sandbox, exec).signal(signal, scope);
   }
 
   /**
@@ -371,13 +371,5 @@ public final class Execs implements SandboxListener, AutoCloseable {
     if (from < 0) {
       throw SandboxException.invalid("from", "must not be negative");
     }
-  }
-
-  private static ExecSession.Scope wire(SignalScope scope) {
-    return switch (scope) {
-      case MAIN -> ExecSession.Scope.MAIN;
-      case GROUP -> ExecSession.Scope.GROUP;
-      case TREE -> ExecSession.Scope.TREE;
-    };
   }
 }

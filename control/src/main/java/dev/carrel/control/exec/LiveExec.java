@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,7 +38,6 @@ final class LiveExec {
   private final HeadTail stderr;
   private final Consumer<LiveExec> onEnd;
   private final CountDownLatch ended = new CountDownLatch(1);
-  private final AtomicInteger stdinWriters = new AtomicInteger();
   private final Exec beginning;
   private volatile long pid;
   private volatile ExecSession session;
@@ -95,38 +93,25 @@ final class LiveExec {
     return Folding.result(over, stdout.text(), stderr.text(), log.lossy());
   }
 
-  void signal(int signal, ExecSession.Scope scope) {
-    if (stdinWriters.get() > 0) {
-      // Input that the program does not read may block the way: take another.
-      session.close();
-      try (ExecSession other = sandbox.guest().attachAtEnd(id())) {
-        other.signal(signal, scope);
-        return;
-      }
-    }
-    session.signal(signal, scope);
+  void signal(int signal, SignalScope scope) {
+    sandbox.guest().signal(id(), signal, scope.guest());
   }
 
   /** Ends the whole tree; no matter if it has ended already. */
   void kill() {
     try {
-      signal(SIGKILL, ExecSession.Scope.TREE);
+      signal(SIGKILL, SignalScope.TREE);
     } catch (SandboxException e) {
       LOG.debug("exec {} could not be killed, it has ended: {}", id(), e.message());
     }
   }
 
   void stdin(ByteBuffer bytes, boolean last) {
-    stdinWriters.incrementAndGet();
-    try {
-      if (bytes.hasRemaining()) {
-        session.stdin(bytes);
-      }
-      if (last) {
-        session.endStdin();
-      }
-    } finally {
-      stdinWriters.decrementAndGet();
+    if (bytes.hasRemaining()) {
+      session.stdin(bytes);
+    }
+    if (last) {
+      session.endStdin();
     }
   }
 
@@ -175,7 +160,7 @@ final class LiveExec {
         return null;
       }
       try {
-        session = sandbox.guest().attach(id(), log.end());
+        session = sandbox.attach(id(), log.end());
       } catch (SandboxException e) {
         reason = e.message();
         if (e.code() == ErrorCode.EXEC_NOT_FOUND || sandbox.died()) {

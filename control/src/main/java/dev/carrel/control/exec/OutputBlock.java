@@ -56,9 +56,20 @@ final class OutputBlock {
     return header & LENGTH_MASK;
   }
 
+  static Channel channel(int header) {
+    return kind(header) == 0 ? Channel.STDOUT : Channel.STDERR;
+  }
+
+  private static int kindOf(Channel channel) {
+    return switch (channel) {
+      case STDOUT -> 0;
+      case STDERR -> 1;
+    };
+  }
+
   /** Takes as much of the buffer as fits. */
   int put(Channel channel, ByteBuffer source) {
-    int kind = channel.ordinal();
+    int kind = kindOf(channel);
     boolean extend = lastHeader >= 0 && kind(headerAt(lastHeader)) == kind;
     int room = bytes.length - length - (extend ? 0 : HEADER);
     int count = Math.min(room, source.remaining());
@@ -135,8 +146,7 @@ final class OutputBlock {
       if (count > 0) {
         byte[] copy = new byte[count];
         records.get(records.position() + skip, copy);
-        Channel channel = kind(header) == 0 ? Channel.STDOUT : Channel.STDERR;
-        outputs.add(new Output(channel, ByteBuffer.wrap(copy)));
+        outputs.add(new Output(channel(header), ByteBuffer.wrap(copy)));
         left -= count;
       }
       records.position(records.position() + size);

@@ -73,8 +73,8 @@ final class OutputLog {
       if (OutputBlock.kind(header) == OutputBlock.KIND_GAP) {
         log.current.moveTo(at + length);
       } else {
-        Channel channel = OutputBlock.kind(header) == 0 ? Channel.STDOUT : Channel.STDERR;
-        log.current.put(channel, record.slice(record.position(), length));
+        ByteBuffer bytes = record.slice(record.position(), length);
+        log.current.put(OutputBlock.channel(header), bytes);
         record.position(record.position() + length);
       }
       at += length;

@@ -1,16 +1,29 @@
 package dev.carrel.control.files;
 
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.OutputStream;
 
-/** A file being read. Must be closed. */
-@SuppressWarnings("DoNotCallSuggester")
+/** A file being read. For one thread; must be closed. */
 public final class FileDownload implements AutoCloseable {
+  private static final int BUFFER = 64 * 1024;
+
+  private final RunningSandbox sandbox;
+  private final dev.carrel.guest.FileDownload source;
   private final FileEntry entry;
   private final long offset;
   private final long length;
 
-  FileDownload(FileEntry entry, long offset, long length) {
+  FileDownload(
+      RunningSandbox sandbox,
+      dev.carrel.guest.FileDownload source,
+      FileEntry entry,
+      long offset,
+      long length) {
+    this.sandbox = sandbox;
+    this.source = source;
     this.entry = entry;
     this.offset = offset;
     this.length = length;
@@ -25,18 +38,34 @@ public final class FileDownload implements AutoCloseable {
     return offset;
   }
 
-  /** Bytes that {@link #transferTo} writes unless the file shrinks meanwhile. */
+  /** Bytes that {@link #transferTo} writes. */
   public long length() {
     return length;
   }
 
-  /** Writes the bytes; fails rather than write fewer than {@link #length()}. */
+  /** Writes exactly {@link #length()} bytes, or fails. */
   public void transferTo(OutputStream out) throws IOException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    byte[] buffer = new byte[BUFFER];
+    long left = length;
+    try {
+      while (left > 0) {
+        int count = source.read(buffer, 0, (int) Math.min(buffer.length, left));
+        if (count < 0) {
+          throw new SandboxException(
+              ErrorCode.WRONG_STATE, entry.path() + " became shorter while it was read");
+        }
+        out.write(buffer, 0, count);
+        left -= count;
+      }
+    } catch (SandboxException e) {
+      throw sandbox.explain(e);
+    } finally {
+      sandbox.countDownload(length - left);
+    }
   }
 
   @Override
   public void close() {
-    throw dev.carrel.control.telemetry.Soon.here();
+    source.close();
   }
 }

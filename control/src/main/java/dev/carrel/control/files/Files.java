@@ -1,76 +1,262 @@
 package dev.carrel.control.files;
 
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.guest.FileUpload;
+import dev.carrel.guest.FileWrite;
+import dev.carrel.guest.GrepRequest;
+import dev.carrel.guest.GrepResult;
+import dev.carrel.guest.GuestFiles;
+import dev.carrel.guest.OnExisting;
+import dev.carrel.guest.RemoveOption;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Files of sandboxes. A relative path starts at /workspace; {@code ..}, NUL and over-long paths are
- * refused with the field {@code path}.
+ * Files of sandboxes. The guest does the work inside; a relative path starts at /workspace, and
+ * {@code ..}, NUL and over-long paths are refused with the field {@code path}. Safe for many
+ * threads.
  */
-@SuppressWarnings("DoNotCallSuggester")
 public final class Files {
+  private static final int BUFFER = 64 * 1024;
+
+  private final Sandboxes sandboxes;
+  private final FileSettings settings;
+
+  public Files(Sandboxes sandboxes, FileSettings settings) {
+    this.sandboxes = sandboxes;
+    this.settings = settings;
+  }
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    return ask(caller, sandbox, files -> Entries.of(files.stat(absolute)));
   }
 
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    checkRange("limit", limit, settings.maxEntries());
+    return ask(caller, sandbox, files -> Entries.of(files.list(absolute, depth, limit)));
   }
 
+  /**
+   * Begins to read a file.
+   *
+   * @param range null: all of it
+   */
   public FileDownload read(
       Caller caller, SandboxId sandbox, String path, @Nullable ByteRange range) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try {
+      GuestFiles files = running.guest().files();
+      if (range == null) {
+        var source = files.read(absolute);
+        FileEntry entry = Entries.of(source.entry());
+        return new FileDownload(running, source, entry, 0, entry.size());
+      }
+      ByteRange.Slice slice = range.within(files.stat(absolute).size());
+      var source = files.read(absolute, slice.offset(), slice.length());
+      FileEntry entry = Entries.of(source.entry());
+      // Changed between the two looks: what is announced must be what can be sent.
+      long length = Math.clamp(entry.size() - slice.offset(), 0, slice.length());
+      return new FileDownload(running, source, entry, slice.offset(), length);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
   }
 
   /** Streams {@code body} into the file; readers see the old file or the new one. */
   public FileEntry write(
       Caller caller, SandboxId sandbox, String path, InputStream body, WriteFile options)
       throws IOException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    long max = settings.maxUpload().bytes();
+    if (options.size() != null && options.size() > max) {
+      throw tooLarge(max);
+    }
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try (RunningSandbox.Use _ = running.use()) {
+      GuestFiles files = running.guest().files();
+      if (options.ifMatch() != null) {
+        requireEtag(files, absolute, options.ifMatch());
+      }
+      FileWrite write =
+          FileWrite.to(absolute)
+              .withMode(options.mode())
+              .withAppend(options.append())
+              .withIfAbsent(options.ifAbsent());
+      if (options.size() != null) {
+        write = write.withSize(options.size());
+      }
+      try (FileUpload upload = files.write(write)) {
+        copy(body, upload, max, options.size(), running);
+        return Entries.of(upload.commit());
+      }
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
   }
 
   public FileEntry mkdir(Caller caller, SandboxId sandbox, String path, boolean parents) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    return ask(
+        caller,
+        sandbox,
+        files -> Entries.of(parents ? files.mkdir(absolute) : files.mkdirOnly(absolute)));
   }
 
   public FileEntry move(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String source = SandboxPath.of("from", from);
+    String target = SandboxPath.of("to", to);
+    return ask(
+        caller, sandbox, files -> Entries.of(files.move(source, target, existing(overwrite))));
   }
 
   public FileEntry copy(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String source = SandboxPath.of("from", from);
+    String target = SandboxPath.of("to", to);
+    return ask(
+        caller, sandbox, files -> Entries.of(files.copy(source, target, existing(overwrite))));
   }
 
   /** How many files and folders were removed. */
   public long remove(
       Caller caller, SandboxId sandbox, String path, boolean recursive, boolean missingOk) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    var options = new ArrayList<RemoveOption>();
+    if (recursive) {
+      options.add(RemoveOption.RECURSIVE);
+    }
+    if (missingOk) {
+      options.add(RemoveOption.MISSING_OK);
+    }
+    return ask(
+        caller, sandbox, files -> files.remove(absolute, options.toArray(RemoveOption[]::new)));
   }
 
   /** Newest first. */
   public FileListing glob(
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    checkRange("limit", limit, settings.maxEntries());
+    return ask(caller, sandbox, files -> Entries.of(files.glob(absolute, pattern, limit, hidden)));
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    checkRange("limit", grep.limit(), settings.maxMatches());
+    GrepRequest request =
+        GrepRequest.of(SandboxPath.of("path", grep.path()), grep.pattern())
+            .withGlob(grep.glob())
+            .withIgnoreCase(grep.ignoreCase())
+            .withFixed(grep.fixed())
+            .withHidden(grep.hidden())
+            .withContext(grep.context())
+            .withLimit(grep.limit());
+    GrepResult found = ask(caller, sandbox, files -> files.grep(request));
+    return new Grep.Result(
+        found.lines().stream()
+            .map(
+                line ->
+                    new Grep.Match(
+                        line.path(), line.number(), line.text(), line.context(), line.cut()))
+            .toList(),
+        found.truncated(),
+        found.files(),
+        found.matches());
   }
 
+  /** Watches a directory; {@code recursive} means all below it too. */
   public FileEvents watch(Caller caller, SandboxId sandbox, String path, boolean recursive) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try {
+      return new FileEvents(
+          running.guest().files().watch(absolute),
+          running,
+          changed -> recursive || changed.lastIndexOf('/') <= absolute.length());
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
   }
 
-  /** Writes a zip of a directory; links are left out. */
+  /** Writes a zip of a directory; links and whatever is no file are left out. */
   public void zip(Caller caller, SandboxId sandbox, String path, OutputStream out)
       throws IOException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    String absolute = SandboxPath.of("path", path);
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try (RunningSandbox.Use _ = running.use()) {
+      long bytes = new Archive(running.guest().files(), settings).write(absolute, out);
+      running.countDownload(bytes);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  private <T> T ask(Caller caller, SandboxId sandbox, Function<GuestFiles, T> question) {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try {
+      return question.apply(running.guest().files());
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  private static void copy(
+      InputStream body,
+      FileUpload upload,
+      long max,
+      @Nullable Long expected,
+      RunningSandbox running)
+      throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    long total = 0;
+    for (int count = body.read(buffer); count >= 0; count = body.read(buffer)) {
+      total += count;
+      if (total > max) {
+        throw tooLarge(max);
+      }
+      upload.write(buffer, 0, count);
+    }
+    if (expected != null && expected != total) {
+      throw SandboxException.invalid(
+          "size", "%d bytes were announced and %d came".formatted(expected, total));
+    }
+    running.countUpload(total);
+  }
+
+  private static void requireEtag(GuestFiles files, String path, String etag) {
+    FileEntry now = Entries.of(files.stat(path));
+    if (!etag.equals("*") && !etag.equals(now.etag())) {
+      throw new SandboxException(
+              ErrorCode.PRECONDITION_FAILED, path + " has changed: its ETag is " + now.etag())
+          .withHint("read it again, and write with the new ETag");
+    }
+  }
+
+  private static SandboxException tooLarge(long max) {
+    return new SandboxException(
+            ErrorCode.TOO_LARGE, "the file is larger than " + max + " bytes, the most one may have")
+        .withHint("split it, or raise files.max-upload");
+  }
+
+  private static void checkRange(String field, int value, int max) {
+    if (value < 1 || value > max) {
+      throw SandboxException.invalid(field, "must be between 1 and " + max);
+    }
+  }
+
+  private static OnExisting existing(boolean overwrite) {
+    return overwrite ? OnExisting.REPLACE : OnExisting.FAIL;
   }
 }

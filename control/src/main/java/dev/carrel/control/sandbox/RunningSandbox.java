@@ -1,7 +1,9 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -20,6 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class RunningSandbox {
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
+  private static final Duration ATTACH_PATIENCE = Duration.ofSeconds(5);
 
   private final Machine machine;
   private final Guest guest;
@@ -109,6 +112,24 @@ public final class RunningSandbox {
       return failure;
     }
     return died() ? Sandboxes.gone(sandboxes.died(this)) : failure;
+  }
+
+  /**
+   * Joins a process whose former connection has just ended: the guest may learn of that a moment
+   * after us and call the exec busy until then.
+   */
+  public ExecSession attach(ExecId id, long from) {
+    long end = System.nanoTime() + ATTACH_PATIENCE.toNanos();
+    while (true) {
+      try {
+        return guest.attach(id, from);
+      } catch (SandboxException e) {
+        if (e.code() != ErrorCode.WRONG_STATE || System.nanoTime() - end > 0) {
+          throw e;
+        }
+        LockSupport.parkNanos(DEATH_POLL.toNanos());
+      }
+    }
   }
 
   /** Whether the machine is dead; a connection may break a moment before the engine knows. */

@@ -1,0 +1,39 @@
+package dev.carrel.control.files;
+
+import java.time.Instant;
+
+/** From the guest's words to ours. */
+final class Entries {
+  private Entries() {}
+
+  static FileEntry of(dev.carrel.guest.FileEntry entry) {
+    return new FileEntry(
+        entry.path(),
+        SandboxPath.name(entry.path()),
+        type(entry.type()),
+        entry.size(),
+        entry.mode(),
+        entry.modified(),
+        entry.target(),
+        etag(entry.modified(), entry.size(), entry.inode()));
+  }
+
+  static FileListing of(dev.carrel.guest.FileListing listing) {
+    return new FileListing(
+        listing.entries().stream().map(Entries::of).toList(), listing.truncated());
+  }
+
+  private static FileEntry.Type type(dev.carrel.guest.FileEntry.Type type) {
+    return switch (type) {
+      case FILE -> FileEntry.Type.FILE;
+      case DIRECTORY -> FileEntry.Type.DIR;
+      case LINK -> FileEntry.Type.LINK;
+      case PIPE, SOCKET, BLOCK_DEVICE, CHARACTER_DEVICE -> FileEntry.Type.OTHER;
+    };
+  }
+
+  // A replaced file has another inode, one written in place another time or size.
+  private static String etag(Instant modified, long size, long inode) {
+    return "\"%x-%x-%x-%x\"".formatted(inode, size, modified.getEpochSecond(), modified.getNano());
+  }
+}

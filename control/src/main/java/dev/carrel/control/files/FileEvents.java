@@ -64,8 +64,10 @@ public final class FileEvents implements AutoCloseable {
         if (event == null) {
           return;
         }
-        items.put(
-            new Item.Change(new FileEvent(event.path(), kind(event.kind()), event.directory())));
+        FileEvent.Kind kind = kind(event.kind());
+        if (kind == FileEvent.Kind.OVERFLOW || wanted.test(event.path())) {
+          items.put(new Item.Change(new FileEvent(event.path(), kind, event.directory())));
+        }
       }
     } catch (SandboxException e) {
       end(e);

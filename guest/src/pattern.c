@@ -283,7 +283,21 @@ pattern_free(struct pattern *pattern)
 }
 
 bool
-pattern_has_slash(const char *text)
+pattern_matches(const struct pattern *pattern, const char *path)
 {
-	return strchr(text, '/') != NULL;
+	struct pattern_state state, next;
+	unsigned known = 0;
+	char name[256];
+	pattern_start(pattern, &state);
+	while (*path != 0) {
+		size_t length = strcspn(path, "/");
+		if (length >= sizeof name)
+			return false;
+		memcpy(name, path, length);
+		name[length] = 0;
+		known = pattern_step(pattern, &state, name, &next);
+		state = next;
+		path += length + (path[length] == '/');
+	}
+	return (known & PATTERN_MATCH) != 0;
 }

@@ -31,7 +31,7 @@ void pattern_start(const struct pattern *pattern, struct pattern_state *state);
 enum { PATTERN_MATCH = 1, PATTERN_MAY_CONTINUE = 2 };
 unsigned pattern_step(const struct pattern *pattern, const struct pattern_state *from, const char *name, struct pattern_state *to);
 
-/* True when there is a slash in the text, so that it speaks of paths and not just of names. */
-bool pattern_has_slash(const char *text);
+/* A whole path at once. */
+bool pattern_matches(const struct pattern *pattern, const char *path);
 
 #endif

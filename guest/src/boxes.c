@@ -1,0 +1,430 @@
+/* The life of sandboxes, as the server leads it. Nothing here waits: each step ends where the kernel has to act, and an event
+ * or the clock brings the next. */
+#include "boxes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "state.h"
+#include "syscalls.h"
+
+#define CREATE_MS 10000
+#define RETRY_MS 2
+#define SLOW_RETRY_MS 1000
+#define SLOW_AFTER_MS 2000
+
+int64_t
+now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool
+spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | (uint32_t)index};
+	return epoll_ctl(spawn->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void
+folder_of(const struct spawn *spawn, const char *id, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", spawn->run, id);
+}
+
+int
+boxes_find(const struct spawn *spawn, const char *id)
+{
+	for (int i = 0; i < spawn->used; i++)
+		if (spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].id, id) == 0)
+			return i;
+	return -1;
+}
+
+bool
+boxes_busy(const struct spawn *spawn)
+{
+	for (int i = 0; i < spawn->used; i++)
+		if (spawn->boxes[i].state == BOX_CREATING || spawn->boxes[i].state == BOX_LEAVING)
+			return true;
+	return false;
+}
+
+/* A fresh entry of the table, or -1. */
+static int
+take_entry(struct spawn *spawn, const char *id)
+{
+	for (int i = 0; i < BOXES_MAX; i++) {
+		struct box *box = &spawn->boxes[i];
+		if (i < spawn->used && box->state != BOX_FREE)
+			continue;
+		if (i >= spawn->used)
+			spawn->used = i + 1;
+		*box = (struct box){.pidfd = -1, .report = -1, .slot = -1};
+		snprintf(box->id, sizeof box->id, "%s", id);
+		memset(&spawn->details[i], 0, sizeof spawn->details[i]);
+		return i;
+	}
+	return -1;
+}
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The guest's socket: made out here, so that nothing inside can reach it. */
+static int
+make_listener(const char *folder, struct failure *failure)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%.90s/guest.sock", folder);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 128) == 0)
+		return fd;
+	fail(failure, KIND_ENGINE, "socket", errno, "%s", address.sun_path);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* The measures that are the server's to apply, not the child's. */
+static bool
+check_excuses(const struct plan *plan, struct failure *failure)
+{
+	static const enum measure ours[] = {MEASURE_UID_RANGE, MEASURE_OWN_GUEST_UID, MEASURE_MEMORY_LIMIT, MEASURE_PIDS_LIMIT,
+		MEASURE_CPU_LIMIT, MEASURE_FREEZER};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (!plan->measures.applied[ours[i]] && !excused(plan, ours[i], failure))
+			return false;
+	return true;
+}
+
+/* Slot, state file, socket and groups, in an order in which a crash at any point can be swept. */
+static bool
+prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
+{
+	struct box *box = &spawn->boxes[index];
+	struct box_details *details = &spawn->details[index];
+	char folder[HOST_PATH_MAX + ID_MAX];
+	folder_of(spawn, box->id, folder, sizeof folder);
+	box->slot = id_pool_claim(&spawn->ids, spawn->run, box->id);
+	if (box->slot < 0)
+		return fail(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
+	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
+	struct state state = {.slot = box->slot, .limits = plan->limits};
+	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
+		return fail(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+	if ((plan->listener = make_listener(folder, failure)) < 0)
+		return false;
+	return cgroup_create(&spawn->cgroups, box->id, &plan->limits, &details->groups, &plan->cgroups, &plan->measures, failure)
+		&& check_excuses(plan, failure);
+}
+
+static bool
+start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
+{
+	struct box *box = &spawn->boxes[index];
+	char folder[HOST_PATH_MAX + ID_MAX];
+	int sync[2] = {-1, -1}, report[2] = {-1, -1};
+	folder_of(spawn, box->id, folder, sizeof folder);
+	if (pipe2(sync, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) {
+		int error = errno;
+		close_fd(&sync[0]);
+		close_fd(&sync[1]);
+		return fail(failure, KIND_ENGINE, "pipe", error, "pipes");
+	}
+	plan->sync = sync[0];
+	plan->sync_peer = sync[1];
+	plan->report = report[1];
+	box->report = report[0];
+	box->pid = launch(plan, &box->pidfd, failure);
+	bool good = box->pid > 0;
+	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
+	if (good && !state_add_child(folder, box->pid, process_start(box->pid)))
+		good = fail(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
+	fcntl(report[0], F_SETFL, O_NONBLOCK);
+	if (good && (!spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN) || !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN)))
+		good = fail(failure, KIND_ENGINE, "epoll", errno, "watching the child");
+	close(sync[0]);
+	close(sync[1]);
+	close(report[1]);
+	return good;
+}
+
+static void
+fill_plan(const struct spawn *spawn, const struct create_request *request, struct plan *plan)
+{
+	memset(plan, 0, sizeof *plan);
+	snprintf(plan->id, sizeof plan->id, "%s", request->id);
+	snprintf(plan->image, sizeof plan->image, "%s", request->image);
+	snprintf(plan->egress, sizeof plan->egress, "%s", request->egress);
+	snprintf(plan->lib, sizeof plan->lib, "%s", spawn->lib);
+	snprintf(plan->run, sizeof plan->run, "%s", spawn->run);
+	plan->limits = request->limits;
+	limits_settle(&plan->limits);
+	plan->allow_missing = request->allow_missing;
+	plan->map = spawn->ids.map;
+	plan->listener = -1;
+	plan->cgroups.unified = -1;
+}
+
+int
+boxes_create(struct spawn *spawn, const struct create_request *request, struct failure *failure)
+{
+	struct plan plan;
+	char folder[HOST_PATH_MAX + ID_MAX];
+	int index = take_entry(spawn, request->id);
+	if (index < 0) {
+		fail(failure, KIND_BUSY, "table", 0, "%d sandboxes are the most this server keeps", BOXES_MAX);
+		return -1;
+	}
+	/* Making the folder is what makes the id ours: two creates of one id cannot both pass here. */
+	folder_of(spawn, request->id, folder, sizeof folder);
+	if (mkdir(folder, 0700) != 0) {
+		fail(failure, errno == EEXIST ? KIND_BUSY : KIND_ENGINE, "folder", errno, "%s", folder);
+		return -1;
+	}
+	struct box *box = &spawn->boxes[index];
+	box->probe = request->probe;
+	box->state = BOX_CREATING;
+	box->deadline = now_ms() + CREATE_MS;
+	fill_plan(spawn, request, &plan);
+	bool good = prepare(spawn, index, &plan, failure) && start(spawn, index, &plan, failure);
+	close_fd(&plan.listener);
+	cgroup_close(&plan.cgroups);
+	spawn->details[index].limits = plan.limits;
+	if (!good) {
+		box->failed = true;
+		spawn->details[index].failure = *failure;
+		boxes_destroy(spawn, index);
+	}
+	return index;
+}
+
+static void
+end_mapper(struct box *box)
+{
+	if (box->mapper <= 0)
+		return;
+	/* It ends by itself right after it woke the child; a stuck one is not waited for. */
+	if (waitpid(box->mapper, NULL, WNOHANG) == 0) {
+		kill(box->mapper, SIGKILL);
+		waitpid(box->mapper, NULL, 0);
+	}
+	box->mapper = 0;
+}
+
+void
+boxes_destroy(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	if (box->state == BOX_LEAVING)
+		return;
+	end_mapper(box);
+	close_fd(&box->report);
+	cgroup_thaw(&spawn->details[index].groups);
+	if (box->pidfd >= 0 && !box->ended)
+		k_pidfd_send_signal(box->pidfd, SIGKILL);
+	box->state = BOX_LEAVING;
+	box->since = box->deadline = now_ms();
+	if (box->pidfd >= 0 && !box->ended)
+		box->deadline += SLOW_RETRY_MS; /* the pidfd will tell before that */
+}
+
+static void
+creation_failed(struct spawn *spawn, int index, const struct failure *failure)
+{
+	spawn->boxes[index].failed = true;
+	spawn->details[index].failure = *failure;
+	boxes_destroy(spawn, index);
+}
+
+void
+boxes_on_report(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	struct box_details *details = &spawn->details[index];
+	struct report report;
+	char folder[HOST_PATH_MAX + ID_MAX];
+	struct failure lost;
+	if (box->state != BOX_CREATING || box->report < 0)
+		return;
+	ssize_t n = read(box->report, &report, sizeof report);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n != (ssize_t)sizeof report) {
+		fail(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
+		creation_failed(spawn, index, &lost);
+		return;
+	}
+	close_fd(&box->report);
+	if (!report.ready) {
+		creation_failed(spawn, index, &report.failure);
+		return;
+	}
+	end_mapper(box);
+	details->limits = report.limits;
+	details->measures = report.measures;
+	folder_of(spawn, box->id, folder, sizeof folder);
+	if (!state_add_ready(folder, &details->limits, &details->measures)) {
+		fail(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
+		creation_failed(spawn, index, &lost);
+		return;
+	}
+	box->state = BOX_RUNNING;
+	if (box->probe)
+		boxes_destroy(spawn, index);
+	else
+		boxes_settled(spawn, index);
+}
+
+/* Keeps how it ended, if that can be known: only a parent is told. */
+static void
+reap(struct box *box)
+{
+	if (!box->adopted && waitpid(box->pid, &box->status, WNOHANG) == box->pid)
+		box->status_known = true;
+	box->ended = true;
+	close_fd(&box->pidfd);
+}
+
+/* Removes what is left of a box whose process is gone. True when all is. */
+static bool
+clear_away(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	char folder[HOST_PATH_MAX + ID_MAX];
+	if (cgroup_remove(&spawn->details[index].groups) != 0)
+		return false;
+	folder_of(spawn, box->id, folder, sizeof folder);
+	if (!state_remove(folder))
+		return false;
+	id_pool_release(&spawn->ids, box->slot);
+	boxes_settled(spawn, index);
+	box->state = BOX_FREE;
+	while (spawn->used > 0 && spawn->boxes[spawn->used - 1].state == BOX_FREE)
+		spawn->used--;
+	return true;
+}
+
+static void
+go_on_leaving(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	int64_t now = now_ms();
+	if (box->pidfd >= 0 && !box->ended) {
+		k_pidfd_send_signal(box->pidfd, SIGKILL);
+		box->deadline = now + SLOW_RETRY_MS;
+	} else if (!clear_away(spawn, index)) {
+		box->deadline = now + (now - box->since < SLOW_AFTER_MS ? RETRY_MS : SLOW_RETRY_MS);
+	}
+}
+
+void
+boxes_on_process(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
+	struct failure lost;
+	/* The event may be of a box that had this entry before. */
+	if (box->state == BOX_FREE || box->pidfd < 0 || poll(&ended, 1, 0) != 1)
+		return;
+	/* A child that fails reports before it ends, and that report tells more. */
+	if (box->state == BOX_CREATING)
+		boxes_on_report(spawn, index);
+	reap(box);
+	if (box->state == BOX_CREATING) {
+		fail(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
+		creation_failed(spawn, index, &lost);
+	}
+	if (box->state == BOX_RUNNING)
+		box->state = BOX_DEAD;
+	if (box->state == BOX_LEAVING)
+		go_on_leaving(spawn, index);
+}
+
+int
+boxes_tick(struct spawn *spawn)
+{
+	int64_t now = now_ms(), next = -1;
+	for (int i = 0; i < spawn->used; i++) {
+		struct box *box = &spawn->boxes[i];
+		struct failure stuck;
+		if (box->state == BOX_CREATING && box->deadline <= now) {
+			fail(&stuck, KIND_ENGINE, "launch", ETIMEDOUT, "the child did not report in %d ms", CREATE_MS);
+			creation_failed(spawn, i, &stuck);
+		}
+		if (box->state == BOX_LEAVING && box->deadline <= now)
+			go_on_leaving(spawn, i);
+		if ((box->state == BOX_CREATING || box->state == BOX_LEAVING) && (next < 0 || box->deadline < next))
+			next = box->deadline;
+	}
+	return next < 0 ? -1 : next <= now ? 0 : (int)(next - now);
+}
+
+/* Takes one folder of the run directory over. What is not a running sandbox of this boot is on its way out at once. */
+static void
+adopt(struct spawn *spawn, const char *id)
+{
+	char folder[HOST_PATH_MAX + ID_MAX];
+	struct state state;
+	folder_of(spawn, id, folder, sizeof folder);
+	bool known = state_read(folder, &state);
+	int index = take_entry(spawn, id);
+	if (index < 0)
+		return;
+	struct box *box = &spawn->boxes[index];
+	struct box_details *details = &spawn->details[index];
+	box->adopted = true;
+	box->slot = state.slot;
+	details->limits = state.limits;
+	details->measures = state.measures;
+	details->groups = state.groups;
+	if (!known)
+		cgroup_paths(&spawn->cgroups, id, &details->groups);
+	if (known && state.this_boot && state.pid > 0 && process_start(state.pid) == state.start) {
+		box->pid = state.pid;
+		box->pidfd = k_pidfd_open(state.pid);
+		/* Between the look and the open the pid may have gone to another process. */
+		if (box->pidfd >= 0 && process_start(state.pid) != state.start)
+			close_fd(&box->pidfd);
+	}
+	box->state = BOX_RUNNING;
+	if (box->pidfd >= 0 && !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN))
+		close_fd(&box->pidfd);
+	if (box->pidfd < 0 || !state.ready) {
+		if (box->pidfd < 0)
+			cgroup_kill(&details->groups);
+		boxes_destroy(spawn, index);
+	}
+}
+
+void
+boxes_adopt(struct spawn *spawn)
+{
+	DIR *entries = opendir(spawn->run);
+	if (entries == NULL)
+		return;
+	for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+		if (entry->d_type == DT_DIR && strncmp(entry->d_name, "sb", 2) == 0 && strlen(entry->d_name) < ID_MAX)
+			adopt(spawn, entry->d_name);
+	closedir(entries);
+}

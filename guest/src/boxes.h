@@ -1,0 +1,86 @@
+/* The sandboxes that this server knows, and what may happen to each:
+ *
+ *   CREATING ──ready──► RUNNING ──its PID 1 ends──► DEAD
+ *       └─fails, stuck, asker gone──┐  └──destroy──┐   │
+ *                                   └──► LEAVING ◄─┴───┘──► forgotten, when process, groups and folder are gone
+ */
+#ifndef CARREL_BOXES_H
+#define CARREL_BOXES_H
+
+#include "idmap.h"
+#include "spawn.h"
+
+#define BOXES_MAX SLOTS_MAX
+
+enum box_state { BOX_FREE, BOX_CREATING, BOX_RUNNING, BOX_DEAD, BOX_LEAVING };
+
+struct box {
+	char id[ID_MAX];
+	enum box_state state;
+	bool probe;   /* made only to see what would be applied */
+	bool adopted; /* not our child: it was started by an earlier server */
+	bool failed;  /* its creation did; details->failure says how */
+	bool ended;   /* its process did */
+	bool status_known;
+	int status; /* as from waitpid */
+	pid_t pid;
+	pid_t mapper;
+	int pidfd;
+	int report;
+	int slot;
+	int64_t deadline; /* CREATING: give up then; LEAVING: look again then */
+	int64_t since;	  /* LEAVING: start of it */
+};
+
+/* What is looked at seldom. */
+struct box_details {
+	struct limits limits;
+	struct measures measures;
+	struct hierarchies groups;
+	struct failure failure;
+};
+
+struct create_request {
+	char id[ID_MAX];
+	char image[HOST_PATH_MAX];
+	char egress[HOST_PATH_MAX];
+	struct limits limits;
+	uint32_t allow_missing;
+	bool probe;
+};
+
+/* The server's own knowledge. The tables lie in memory that children do not get: a guest must know of no other sandbox. */
+struct spawn {
+	const char *run, *lib, *build;
+	int epoll;
+	bool leaving; /* asked to end: no more creates */
+	struct cgroup_host cgroups;
+	struct id_pool ids;
+	struct box *boxes;
+	struct box_details *details;
+	struct client *clients;
+	int used; /* boxes beyond this one were never used */
+};
+
+enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL };
+
+int64_t now_ms(void);
+bool spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events);
+
+int boxes_find(const struct spawn *spawn, const char *id);
+/* Starts a sandbox: its index, or -1 with the failure and nothing left behind. The outcome comes by boxes_settled. */
+int boxes_create(struct spawn *spawn, const struct create_request *request, struct failure *failure);
+void boxes_destroy(struct spawn *spawn, int index);
+void boxes_on_report(struct spawn *spawn, int index);
+void boxes_on_process(struct spawn *spawn, int index);
+/* Does what is due; returns the milliseconds until something else will be, -1: nothing. */
+int boxes_tick(struct spawn *spawn);
+/* Takes over what an earlier server left in the run folder, and sweeps what is dead. */
+void boxes_adopt(struct spawn *spawn);
+/* True while a create or destroy is under way. */
+bool boxes_busy(const struct spawn *spawn);
+
+/* Told by boxes.c, known by clients.c: the box came to RUNNING, or is about to be forgotten. */
+void boxes_settled(struct spawn *spawn, int index);
+
+#endif

@@ -1,0 +1,86 @@
+/* Control groups of the sandboxes: version 1, hybrid and version 2. Paths come from the host's own tables, which a test
+ * may replace. */
+#ifndef CARREL_CGROUP_H
+#define CARREL_CGROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct failure;
+struct measures;
+
+#define CGROUP_PATH_MAX 384
+#define CGROUP_REASON_MAX 80
+
+enum controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT, CG_FREEZER, CG_COUNT };
+
+/* What a sandbox may use. */
+struct limits {
+	int64_t memory; /* bytes, without swap */
+	int64_t cpu;	/* thousandths of a core */
+	int64_t pids;
+	int64_t disk; /* bytes of /workspace */
+	int64_t nofile;
+};
+
+/* One folder and the controllers that it carries, as bits of enum controller. */
+struct hierarchy {
+	char path[CGROUP_PATH_MAX];
+	bool v2;
+	unsigned controllers;
+};
+
+struct hierarchies {
+	int count;
+	struct hierarchy at[CG_COUNT];
+};
+
+/* Where sandboxes' groups go on this host: a folder `carrel` under our own group in each hierarchy. */
+struct cgroup_host {
+	struct hierarchies parents;
+	char reason[CG_COUNT][CGROUP_REASON_MAX]; /* why a controller is not there; "" when it is */
+};
+
+/* Descriptors by which a child gets into its groups: version 1 `tasks` files to which it writes 0 itself, because that
+ * costs microseconds where moving a pid costs an RCU grace period; version 2 a folder for CLONE_INTO_CGROUP. */
+struct cgroup_fds {
+	int tasks[CG_COUNT];
+	int count;
+	int unified;
+};
+
+struct cgroup_counters {
+	int64_t memory;
+	int64_t cpu_ns;
+	int64_t pids;
+	int64_t oom_kills;
+	int64_t pids_refused;
+};
+
+/* Reads the tables of /proc/self (mountinfo, cgroup) and makes the `carrel` folders. What cannot be used gets a reason. */
+void cgroup_detect(struct cgroup_host *host, const char *mountinfo, const char *membership);
+
+/* Makes the groups of one sandbox and sets its limits. Says in `measures` what was applied; false only when something is
+ * broken that was there. Nothing is left behind then. */
+bool cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,
+	struct cgroup_fds *fds, struct measures *measures, struct failure *failure);
+void cgroup_close(struct cgroup_fds *fds);
+
+/* The folders that cgroup_create would make. */
+bool cgroup_paths(const struct cgroup_host *host, const char *id, struct hierarchies *out);
+
+/* Lets frozen processes run again: in version 1 a frozen process cannot die. */
+void cgroup_thaw(const struct hierarchies *of);
+
+/* Kills whatever is still inside; for remains whose pid is not known. */
+void cgroup_kill(const struct hierarchies *of);
+
+/* Removes the folders: 0, or errno (EBUSY while the last task is not reaped yet). */
+int cgroup_remove(const struct hierarchies *of);
+
+void cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters);
+
+const char *controller_name(enum controller controller);
+
+#endif

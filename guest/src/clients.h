@@ -1,0 +1,28 @@
+/* The spawn server's end of spec/spawn-protocol.md. */
+#ifndef CARREL_CLIENTS_H
+#define CARREL_CLIENTS_H
+
+#include "boxes.h"
+
+#define CLIENTS_MAX 128
+#define REQUEST_MAX 16384
+
+enum waiting { WAITING_NOT, WAITING_CREATE, WAITING_PROBE, WAITING_DESTROY };
+
+/* One client connection. It has at most one request under way; the next is read when that one is answered. */
+struct client {
+	int fd; /* -1: free */
+	enum waiting waiting;
+	int box; /* what it waits for */
+	bool writing;
+	size_t length; /* of what was read and not handled yet */
+	struct writer out;
+	size_t sent;
+	uint8_t in[REQUEST_MAX];
+};
+
+void client_open(struct spawn *spawn, int fd);
+void client_close(struct spawn *spawn, struct client *client);
+void client_ready(struct spawn *spawn, int index, uint32_t events);
+
+#endif

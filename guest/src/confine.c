@@ -1,0 +1,87 @@
+/* What the child gives up before it becomes the guest: limits, descriptors, capabilities. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "spawn.h"
+#include "syscalls.h"
+
+/* Sets both limits, not above what we may: raising needs a capability that even root may lack. */
+static int
+limit(int resource, rlim_t value, rlim_t *effective)
+{
+	struct rlimit now;
+	if (getrlimit(resource, &now) != 0)
+		return -1;
+	if (now.rlim_max != RLIM_INFINITY && value > now.rlim_max)
+		value = now.rlim_max;
+	*effective = value;
+	return setrlimit(resource, &(struct rlimit){value, value});
+}
+
+bool
+confine_limits(struct plan *plan, struct failure *failure)
+{
+	const struct {
+		int resource;
+		rlim_t value;
+	} limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 8 << 20}, {RLIMIT_MSGQUEUE, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
+		{RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NPROC, (rlim_t)plan->limits.pids}};
+	rlim_t effective;
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (limit(limits[i].resource, limits[i].value, &effective) != 0)
+			return fail(failure, KIND_ENGINE, "rlimit", errno, "resource %d", limits[i].resource);
+	if (limit(RLIMIT_NOFILE, (rlim_t)plan->limits.nofile, &effective) != 0)
+		return fail(failure, KIND_ENGINE, "rlimit", errno, "open files");
+	plan->limits.nofile = (int64_t)effective;
+	measure_applied(&plan->measures, MEASURE_NOFILE_LIMIT, "%lld descriptors a process", (long long)effective);
+	return true;
+}
+
+/* The guest keeps what it needs to change to the sandbox's user and to end its processes; the bounding set is empty, so no
+ * program it starts can have even that. */
+static bool
+drop_capabilities(const struct plan *plan, struct failure *failure)
+{
+	for (int capability = 0;; capability++) {
+		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+			continue;
+		if (errno == EINVAL && capability > CAP_AUDIT_READ)
+			break; /* past the last one of this kernel */
+		return fail(failure, KIND_ENGINE, "capabilities", errno, "emptying the bounding set");
+	}
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED
+		| SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0)
+		return fail(failure, KIND_ENGINE, "capabilities", errno, "securebits");
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+		return fail(failure, KIND_ENGINE, "capabilities", errno, "ambient set");
+	uint32_t kept = plan->map == MAP_SINGLE ? 0 : 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
+	if (syscall(SYS_capset, &header, data) != 0)
+		return fail(failure, KIND_ENGINE, "capabilities", errno, "capset");
+	return true;
+}
+
+bool
+confine_privileges(struct plan *plan, struct failure *failure)
+{
+	if (!drop_capabilities(plan, failure))
+		return false;
+	measure_applied(&plan->measures, MEASURE_NO_CAPABILITIES, "bounding set empty%s",
+		plan->map == MAP_SINGLE ? "" : "; the guest alone keeps setuid, setgid, kill");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return fail(failure, KIND_ENGINE, "no-new-privileges", errno, "prctl");
+	measure_applied(&plan->measures, MEASURE_NO_NEW_PRIVILEGES, "set");
+	/* Last, since every change of ids sets it anew: nobody inside may look into the guest. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return fail(failure, KIND_ENGINE, "dumpable", errno, "prctl");
+	return true;
+}

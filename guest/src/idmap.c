@@ -1,0 +1,250 @@
+/* User and group id maps: a range per sandbox as root, a slice of the subordinate ids or the one own id otherwise. */
+#include "idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "syscalls.h"
+
+#define RANGE 65536u
+#define SLICE 4u /* ids: root, carrel, nobody, and one spare */
+
+/* True when our own user namespace has all ids of the stretch. */
+static bool
+have_ids(const char *map, uint64_t first, uint64_t count)
+{
+	FILE *file = fopen(map, "re");
+	unsigned long long inside, outside, length;
+	bool found = false;
+	while (file != NULL && !found && fscanf(file, "%llu %llu %llu", &inside, &outside, &length) == 3)
+		found = first >= inside && first + count <= inside + length;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+/* The first stretch of subordinate ids of this user in /etc/subuid or /etc/subgid. */
+static bool
+subordinate(const char *path, uint32_t *base, uint32_t *count)
+{
+	char line[256], number[16];
+	const struct passwd *user = getpwuid(getuid());
+	snprintf(number, sizeof number, "%u", (unsigned)getuid());
+	FILE *file = fopen(path, "re");
+	bool found = false;
+	while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+		char *first = strchr(line, ':');
+		char *length = first != NULL ? strchr(first + 1, ':') : NULL;
+		if (length == NULL)
+			continue;
+		*first++ = 0;
+		*length++ = 0;
+		if (strcmp(line, number) != 0 && (user == NULL || strcmp(line, user->pw_name) != 0))
+			continue;
+		*base = (uint32_t)strtoul(first, NULL, 10);
+		*count = (uint32_t)strtoul(length, NULL, 10);
+		found = *count >= SLICE;
+	}
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+static void
+choose_registry(struct id_pool *pool)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (geteuid() == 0)
+		snprintf(pool->registry, sizeof pool->registry, "/run/carrel-ids");
+	else if (runtime != NULL && strlen(runtime) < sizeof pool->registry - sizeof "/carrel-ids" && access(runtime, W_OK) == 0)
+		snprintf(pool->registry, sizeof pool->registry, "%.40s/carrel-ids", runtime);
+	else
+		snprintf(pool->registry, sizeof pool->registry, "/tmp/carrel-ids-%u", (unsigned)geteuid());
+}
+
+void
+id_pool_detect(struct id_pool *pool, uint32_t base)
+{
+	uint32_t uids = 0, gids = 0;
+	memset(pool, 0, sizeof *pool);
+	choose_registry(pool);
+	if (geteuid() == 0) {
+		const uint64_t all = (uint64_t)RANGE * SLOTS_MAX;
+		if (have_ids("/proc/self/uid_map", base, all) && have_ids("/proc/self/gid_map", base, all)) {
+			*pool = (struct id_pool){.map = MAP_RANGE, .uid_base = base, .gid_base = base, .ids = RANGE, .slots = SLOTS_MAX};
+			choose_registry(pool);
+			return;
+		}
+		snprintf(pool->reason, sizeof pool->reason, "our own user namespace lacks the ids from %u on", base);
+	} else if (access("/usr/bin/newuidmap", X_OK) != 0 || access("/usr/bin/newgidmap", X_OK) != 0) {
+		snprintf(pool->reason, sizeof pool->reason, "not root, and newuidmap is not installed (package uidmap)");
+	} else if (!subordinate("/etc/subuid", &pool->uid_base, &uids) || !subordinate("/etc/subgid", &pool->gid_base, &gids)) {
+		snprintf(pool->reason, sizeof pool->reason, "not root, and no ids for this user in /etc/subuid and /etc/subgid");
+	} else {
+		uint32_t slots = (uids < gids ? uids : gids) / SLICE;
+		pool->map = MAP_SLICE;
+		pool->ids = SLICE;
+		pool->slots = slots < SLOTS_MAX ? (int)slots : SLOTS_MAX;
+		return;
+	}
+	pool->map = MAP_SINGLE;
+}
+
+/* Opens the registry and takes its lock; the folder must be ours, for it may lie in /tmp. */
+static int
+lock_registry(const struct id_pool *pool)
+{
+	struct stat status;
+	if (mkdir(pool->registry, 0700) != 0 && errno != EEXIST)
+		return -1;
+	int folder = open(pool->registry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return -1;
+	if (fstat(folder, &status) != 0 || status.st_uid != geteuid() || flock(folder, LOCK_EX) != 0) {
+		close(folder);
+		return -1;
+	}
+	return folder;
+}
+
+int
+id_pool_claim(const struct id_pool *pool, const char *run, const char *id)
+{
+	static int next;
+	char owner[HOST_PATH_MAX + ID_MAX], name[16], held[HOST_PATH_MAX + ID_MAX];
+	if (pool->map == MAP_SINGLE)
+		return 0;
+	int folder = lock_registry(pool);
+	if (folder < 0)
+		return -1;
+	snprintf(owner, sizeof owner, "%s/%s", run, id);
+	int slot = -1;
+	for (int i = 0; i < pool->slots && slot < 0; i++) {
+		int candidate = (next + i) % pool->slots;
+		snprintf(name, sizeof name, "%d", candidate);
+		if (symlinkat(owner, folder, name) == 0) {
+			slot = candidate;
+			continue;
+		}
+		ssize_t length = errno == EEXIST ? readlinkat(folder, name, held, sizeof held - 1) : -1;
+		if (length <= 0)
+			continue;
+		held[length] = 0;
+		if (faccessat(AT_FDCWD, held, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT && unlinkat(folder, name, 0) == 0
+			&& symlinkat(owner, folder, name) == 0)
+			slot = candidate;
+	}
+	close(folder);
+	if (slot >= 0)
+		next = slot + 1;
+	return slot;
+}
+
+void
+id_pool_release(const struct id_pool *pool, int slot)
+{
+	char path[96];
+	if (pool->map == MAP_SINGLE || slot < 0)
+		return;
+	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
+	unlink(path);
+}
+
+void
+id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures)
+{
+	unsigned first = pool->uid_base + (uint32_t)slot * pool->ids;
+	measure_applied(measures, MEASURE_USER_NAMESPACE, "own");
+	if (pool->map == MAP_SINGLE) {
+		measure_missing(measures, MEASURE_UID_RANGE, "%s", pool->reason);
+		measure_missing(measures, MEASURE_OWN_GUEST_UID, "%s", pool->reason);
+		return;
+	}
+	measure_applied(measures, MEASURE_UID_RANGE, "%u ids from %u, of no other sandbox", pool->ids, first);
+	measure_applied(measures, MEASURE_OWN_GUEST_UID, "guest 0, code %d", INSIDE_UID);
+}
+
+static int
+write_proc(pid_t pid, const char *name, const char *text)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	ssize_t n = write(fd, text, strlen(text));
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return n < 0 ? -1 : 0;
+}
+
+/* Runs newuidmap or newgidmap for a slice. In the mapper. */
+static int
+run_mapper(const char *program, pid_t child, uint32_t first)
+{
+	char pid[16], number[3][16];
+	snprintf(pid, sizeof pid, "%d", (int)child);
+	for (uint32_t i = 0; i < 3; i++)
+		snprintf(number[i], sizeof number[i], "%u", first + i);
+	char *arguments[] = {(char *)program, pid, "0", number[0], "1", "1000", number[1], "1", "65534", number[2], "1", NULL};
+	pid_t helper = fork();
+	if (helper == 0) {
+		execve(program, arguments, (char *[]){"PATH=/usr/bin:/bin", NULL});
+		_exit(127);
+	}
+	int status = -1;
+	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return helper > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static pid_t
+start_mapper(const struct id_pool *pool, int slot, pid_t child, int sync, int report)
+{
+	pid_t mapper = fork();
+	if (mapper != 0)
+		return mapper;
+	static struct report answer;
+	uint32_t offset = (uint32_t)slot * pool->ids;
+	int result = run_mapper("/usr/bin/newuidmap", child, pool->uid_base + offset);
+	if (result == 0)
+		result = run_mapper("/usr/bin/newgidmap", child, pool->gid_base + offset);
+	if (result == 0 && write_all(sync, "g", 1))
+		_exit(0);
+	fail(&answer.failure, KIND_ENGINE, "id-map", 0, "newuidmap or newgidmap ended with %d", result);
+	_exit(write_all(report, &answer, sizeof answer) ? 1 : 2);
+}
+
+bool
+id_map(const struct id_pool *pool, int slot, pid_t child, int sync, int report, pid_t *mapper, struct failure *failure)
+{
+	char uids[48], gids[48];
+	*mapper = 0;
+	if (pool->map == MAP_SLICE) {
+		*mapper = start_mapper(pool, slot, child, sync, report);
+		return *mapper > 0 || fail(failure, KIND_ENGINE, "id-map", errno, "fork");
+	}
+	if (pool->map == MAP_RANGE) {
+		uint32_t offset = (uint32_t)slot * pool->ids;
+		snprintf(uids, sizeof uids, "0 %u %u", pool->uid_base + offset, pool->ids);
+		snprintf(gids, sizeof gids, "0 %u %u", pool->gid_base + offset, pool->ids);
+	} else {
+		snprintf(uids, sizeof uids, "%d %u 1", INSIDE_UID, (unsigned)geteuid());
+		snprintf(gids, sizeof gids, "%d %u 1", INSIDE_UID, (unsigned)getegid());
+		if (write_proc(child, "setgroups", "deny") != 0)
+			return fail(failure, KIND_ENGINE, "id-map", errno, "setgroups");
+	}
+	if (write_proc(child, "uid_map", uids) != 0)
+		return fail(failure, KIND_ENGINE, "id-map", errno, "uid_map %s", uids);
+	if (write_proc(child, "gid_map", gids) != 0)
+		return fail(failure, KIND_ENGINE, "id-map", errno, "gid_map %s", gids);
+	return write_all(sync, "g", 1) || fail(failure, KIND_ENGINE, "id-map", errno, "waking the child");
+}

@@ -1,0 +1,37 @@
+/* Which host ids the sandboxes of this host get. */
+#ifndef CARREL_IDMAP_H
+#define CARREL_IDMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "spawn.h"
+
+#define SLOTS_MAX 4096
+
+/* A stretch of ids cut into slots, one per sandbox. The registry is one folder per host (or per user) whose links say who
+ * holds which slot, so that two spawn servers never give the same ids out. */
+struct id_pool {
+	enum map_kind map;
+	uint32_t uid_base, gid_base;
+	uint32_t ids; /* per slot */
+	int slots;
+	char registry[64];
+	char reason[DETAIL_MAX]; /* why it is not better; "" when it is the best there is */
+};
+
+void id_pool_detect(struct id_pool *pool, uint32_t base);
+
+/* Takes a slot for <run>/<id>, which must exist already: a link to a folder that is gone is free again. -1: none left. */
+int id_pool_claim(const struct id_pool *pool, const char *run, const char *id);
+void id_pool_release(const struct id_pool *pool, int slot);
+
+/* Says in the measures what ids a sandbox of this pool has. */
+void id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures);
+
+/* Sets the maps of a waiting child and lets it go by a byte on `sync`. With subordinate ids that takes other programs: then
+ * *mapper is the process that does it, to be reaped, and a failure comes over `report`. */
+bool id_map(const struct id_pool *pool, int slot, pid_t child, int sync, int report, pid_t *mapper, struct failure *failure);
+
+#endif

@@ -1,0 +1,99 @@
+/* Landlock: a second wall behind the read-only root, as far as this kernel's version of it goes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "spawn.h"
+#include "syscalls.h"
+
+/* Rights by the version of the interface that brought them; the libc's headers may be older. */
+#define FS_EXECUTE (1ull << 0)
+#define FS_WRITE_FILE (1ull << 1)
+#define FS_READ_FILE (1ull << 2)
+#define FS_READ_DIR (1ull << 3)
+#define FS_VERSION_1 ((1ull << 13) - 1)
+#define FS_REFER (1ull << 13)	  /* 2 */
+#define FS_TRUNCATE (1ull << 14)  /* 3 */
+#define FS_IOCTL_DEV (1ull << 15) /* 5 */
+#define SCOPE_ABSTRACT_UNIX (1ull << 0) /* 6 */
+#define SCOPE_SIGNAL (1ull << 1)	/* 6 */
+
+struct ruleset {
+	uint64_t fs, net, scoped;
+};
+
+struct path_beneath {
+	uint64_t allowed;
+	int32_t parent;
+} __attribute__((packed));
+
+static uint64_t
+known_rights(int version)
+{
+	uint64_t rights = FS_VERSION_1;
+	if (version >= 2)
+		rights |= FS_REFER;
+	if (version >= 3)
+		rights |= FS_TRUNCATE;
+	if (version >= 5)
+		rights |= FS_IOCTL_DEV;
+	return rights;
+}
+
+static bool
+allow(int ruleset, const char *path, uint64_t rights, struct failure *failure)
+{
+	struct path_beneath rule = {.allowed = rights, .parent = open(path, O_PATH | O_CLOEXEC)};
+	if (rule.parent < 0)
+		return fail(failure, KIND_ENGINE, "landlock", errno, "%s", path);
+	long result = syscall(NR_LANDLOCK_ADD_RULE, ruleset, 1 /* path beneath */, &rule, 0);
+	int error = errno;
+	close(rule.parent);
+	return result == 0 || fail(failure, KIND_ENGINE, "landlock", error, "rule for %s", path);
+}
+
+static bool
+allow_all(int ruleset, uint64_t known, struct failure *failure)
+{
+	const uint64_t write = FS_WRITE_FILE | FS_TRUNCATE;
+	const struct {
+		const char *path;
+		uint64_t rights;
+	} rules[] = {{"/", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR}, {"/workspace", ~FS_IOCTL_DEV}, {"/tmp", ~FS_IOCTL_DEV},
+		{"/dev/shm", ~FS_IOCTL_DEV & ~FS_EXECUTE}, {"/dev", write | FS_IOCTL_DEV},
+		/* Own settings such as oom_score_adj; /proc/sys and its like are read-only mounts. */
+		{"/proc", write}};
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!allow(ruleset, rules[i].path, rules[i].rights & known, failure))
+			return false;
+	return true;
+}
+
+bool
+landlock_apply(struct plan *plan, struct failure *failure)
+{
+	int version = (int)syscall(NR_LANDLOCK_CREATE_RULESET, NULL, 0, 1 /* ask the version */);
+	if (version < 1) {
+		measure_missing(&plan->measures, MEASURE_LANDLOCK, "%s",
+			errno == EOPNOTSUPP ? "built in but not started (see the lsm= boot parameter)" : "this kernel has none");
+		return excused(plan, MEASURE_LANDLOCK, failure);
+	}
+	struct ruleset attributes = {.fs = known_rights(version)};
+	size_t size = version >= 4 ? 16 : 8;
+	if (version >= 6) {
+		attributes.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+		size = sizeof attributes;
+	}
+	int ruleset = (int)syscall(NR_LANDLOCK_CREATE_RULESET, &attributes, size, 0);
+	if (ruleset < 0)
+		return fail(failure, KIND_ENGINE, "landlock", errno, "ruleset");
+	if (!allow_all(ruleset, attributes.fs, failure))
+		return false;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0)
+		return fail(failure, KIND_ENGINE, "landlock", errno, "restricting");
+	close(ruleset);
+	measure_applied(&plan->measures, MEASURE_LANDLOCK, "version %d%s", version,
+		version >= 6 ? ", abstract sockets and signals scoped" : "");
+	return true;
+}

@@ -1,0 +1,176 @@
+/* From a plan to a sandbox. The parent's half is short, so that many creates overlap: it clones a child with its own user
+ * and pid namespace and sets its id maps; the child makes everything else itself and reports once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "launch.h"
+#include "syscalls.h"
+
+static char *arguments_start, *arguments_end;
+
+void
+launch_remember_arguments(int argc, char **argv)
+{
+	char *end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
+	extern char **environ;
+	for (char **variable = environ; *variable != NULL; variable++)
+		if (*variable == end)
+			end += strlen(end) + 1;
+	arguments_start = argv[0];
+	arguments_end = end;
+}
+
+/* Code inside can read the guest's command line, and the server's names host paths. */
+static void
+forget_arguments(void)
+{
+	static char *none[] = {NULL};
+	extern char **environ;
+	if (arguments_start != NULL) {
+		memset(arguments_start, 0, (size_t)(arguments_end - arguments_start));
+		if (arguments_end - arguments_start >= (ptrdiff_t)sizeof "guest")
+			memcpy(arguments_start, "guest", sizeof "guest");
+	}
+	environ = none;
+	prctl(PR_SET_NAME, "guest", 0, 0, 0);
+}
+
+static bool
+enter_namespaces(struct plan *plan, struct failure *failure)
+{
+	for (int i = 0; i < plan->cgroups.count; i++)
+		if (write(plan->cgroups.tasks[i], "0", 1) != 1)
+			return fail(failure, KIND_ENGINE, "cgroup-attach", errno, "joining the control group");
+	/* After the groups: a cgroup namespace starts where its maker is at that time. */
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
+		return fail(failure, KIND_ENGINE, "namespaces", errno, "mount, network, ipc and uts namespaces");
+	measure_applied(&plan->measures, MEASURE_PID_NAMESPACE, "own, the guest is PID 1");
+	measure_applied(&plan->measures, MEASURE_NETWORK_NAMESPACE, "own, loopback only");
+	measure_applied(&plan->measures, MEASURE_MOUNT_NAMESPACE, "own, the host's root is gone from it");
+	measure_applied(&plan->measures, MEASURE_IPC_NAMESPACE, "own");
+	measure_applied(&plan->measures, MEASURE_UTS_NAMESPACE, "own");
+	if (unshare(CLONE_NEWCGROUP) == 0) {
+		measure_applied(&plan->measures, MEASURE_CGROUP_NAMESPACE, "own");
+		return true;
+	}
+	measure_missing(&plan->measures, MEASURE_CGROUP_NAMESPACE, "%s", strerror(errno));
+	return excused(plan, MEASURE_CGROUP_NAMESPACE, failure);
+}
+
+/* Waits until the parent has set the id maps, then becomes the id that the guest runs as. */
+static bool
+take_ids(const struct plan *plan, struct failure *failure)
+{
+	char go;
+	close(plan->sync_peer);
+	if (read(plan->sync, &go, 1) != 1)
+		_exit(1); /* the server is gone or gave up: nobody waits for a report */
+	if (plan->map == MAP_SINGLE)
+		return true;
+	if (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)
+		return fail(failure, KIND_ENGINE, "id-map", errno, "taking the guest's ids");
+	return true;
+}
+
+static bool
+raise_loopback(struct failure *failure)
+{
+	struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
+	memcpy(request.ifr_name, "lo", sizeof "lo");
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) != 0)
+		return fail(failure, KIND_ENGINE, "loopback", errno, "raising lo");
+	close(fd);
+	return true;
+}
+
+/* Leaves nothing of the host open: 0 to 2 on the sandbox's own /dev/null, 3 the guest's socket, 4 the report. */
+static bool
+keep_descriptors(struct plan *plan, struct failure *failure)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int report = fcntl(plan->report, F_DUPFD_CLOEXEC, 5);
+	int listener = fcntl(plan->listener, F_DUPFD_CLOEXEC, 5);
+	if (null < 0 || report < 0 || listener < 0)
+		return fail(failure, KIND_ENGINE, "descriptors", errno, "/dev/null");
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(null, fd) < 0)
+			return fail(failure, KIND_ENGINE, "descriptors", errno, "dup2");
+	if (dup3(listener, 3, O_CLOEXEC) < 0 || dup3(report, 4, O_CLOEXEC) < 0)
+		return fail(failure, KIND_ENGINE, "descriptors", errno, "dup3");
+	plan->listener = 3;
+	plan->report = 4;
+	if (k_close_range(5, ~0u) != 0)
+		return fail(failure, KIND_ENGINE, "descriptors", errno, "close_range");
+	return true;
+}
+
+static bool
+become_sandbox(struct plan *plan, struct failure *failure)
+{
+	if (!enter_namespaces(plan, failure) || !rootfs_open_sources(plan, failure) || !take_ids(plan, failure))
+		return false;
+	if (!rootfs_build(plan, failure) || !raise_loopback(failure))
+		return false;
+	if (sethostname(plan->id, strlen(plan->id)) != 0)
+		return fail(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);
+	umask(022);
+	/* Excuses were checked for what fails here; what the parent could not do (control groups, ids) is checked by it. */
+	return keep_descriptors(plan, failure) && confine_limits(plan, failure) && landlock_apply(plan, failure)
+		&& confine_privileges(plan, failure) && seccomp_apply(plan, failure);
+}
+
+/* The whole life of the child: a sandbox, or one report of why not. */
+static _Noreturn void
+child(struct plan *plan)
+{
+	static struct report report;
+	setsid();
+	forget_arguments();
+	for (int number = 1; number < 65; number++)
+		signal(number, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	report.ready = become_sandbox(plan, &report.failure);
+	report.measures = plan->measures;
+	report.limits = plan->limits;
+	if (!write_all(plan->report, &report, sizeof report) || !report.ready)
+		_exit(1);
+	close(plan->report);
+	struct guest_options options = {.listener = plan->listener, .uid = INSIDE_UID, .gid = INSIDE_UID,
+		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace",
+		.egress = plan->egress[0] != 0 ? "/run/carrel/egress.sock" : NULL};
+	_exit(guest_run(&options));
+}
+
+pid_t
+launch(struct plan *plan, int *pidfd, struct failure *failure)
+{
+	struct k_clone_args arguments = {.flags = CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWPID, .pidfd = (uint64_t)(uintptr_t)pidfd,
+		.exit_signal = SIGCHLD};
+	if (plan->cgroups.unified >= 0) {
+		arguments.flags |= K_CLONE_INTO_CGROUP;
+		arguments.cgroup = (uint64_t)plan->cgroups.unified;
+	}
+	long pid = syscall(NR_CLONE3, &arguments, sizeof arguments);
+	if (pid == 0)
+		child(plan);
+	if (pid < 0)
+		fail(failure, errno == EPERM || errno == ENOSPC || errno == EUSERS ? KIND_ISOLATION : KIND_ENGINE, "clone", errno,
+			"a child in a user and pid namespace of its own");
+	return (pid_t)pid;
+}

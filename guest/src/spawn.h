@@ -1,0 +1,151 @@
+/* The host side: what the spawn server, the launcher and the launched child share.
+ *
+ *   spawn.c     the server: one thread, one epoll loop, many connections
+ *   clients.c   requests and answers on the wire (spec/spawn-protocol.md)
+ *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving
+ *   state.c     what is kept on disk of each, so that a later server can adopt it
+ *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run
+ *   rootfs.c    what the child sees as its root
+ *   confine.c   capabilities, limits and descriptors; seccomp.c and landlock.c beside it
+ *   cgroup.c    limits and counters, version 1, hybrid and 2
+ *   idmap.c     which host ids a sandbox gets
+ */
+#ifndef CARREL_SPAWN_H
+#define CARREL_SPAWN_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "cgroup.h"
+#include "frame.h"
+
+#define SPAWN_VERSION 1
+#define ID_MAX 32	  /* bytes of a sandbox id with its NUL */
+#define HOST_PATH_MAX 1024
+#define SOCKET_PATH_MAX 108
+#define INSIDE_UID 1000 /* who commands run as, inside */
+
+/* What is asked of the host for each sandbox. The names in measure.c are part of the product's vocabulary. */
+enum measure {
+	MEASURE_USER_NAMESPACE,
+	MEASURE_UID_RANGE,
+	MEASURE_OWN_GUEST_UID,
+	MEASURE_PID_NAMESPACE,
+	MEASURE_NETWORK_NAMESPACE,
+	MEASURE_MOUNT_NAMESPACE,
+	MEASURE_IPC_NAMESPACE,
+	MEASURE_UTS_NAMESPACE,
+	MEASURE_CGROUP_NAMESPACE,
+	MEASURE_MEMORY_LIMIT,
+	MEASURE_PIDS_LIMIT,
+	MEASURE_CPU_LIMIT,
+	MEASURE_FREEZER,
+	MEASURE_READ_ONLY_ROOT,
+	MEASURE_MASKED_PROC,
+	MEASURE_MINIMAL_DEV,
+	MEASURE_NO_CAPABILITIES,
+	MEASURE_NO_NEW_PRIVILEGES,
+	MEASURE_SECCOMP,
+	MEASURE_LANDLOCK,
+	MEASURE_WORKSPACE_LIMIT,
+	MEASURE_TMPFS_TMP,
+	MEASURE_NOFILE_LIMIT,
+	MEASURE_COUNT
+};
+
+#define DETAIL_MAX 104
+#define ALL_MEASURES ((1u << MEASURE_COUNT) - 1)
+
+struct measures {
+	bool applied[MEASURE_COUNT];
+	char detail[MEASURE_COUNT][DETAIL_MAX];
+};
+
+const char *measure_name(enum measure measure);
+/* The measure with this name, or MEASURE_COUNT. */
+enum measure measure_find(const char *name, size_t length);
+void measure_applied(struct measures *measures, enum measure measure, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void measure_missing(struct measures *measures, enum measure measure, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Whose matter a failure is. The names on the wire stand in clients.c. */
+enum failure_kind {
+	KIND_ENGINE,
+	KIND_ISOLATION, /* a measure that was not excused is missing */
+	KIND_IMAGE,
+	KIND_BUSY,
+	KIND_BAD_REQUEST,
+	KIND_NOT_FOUND,
+};
+
+/* Why something could not be done. */
+struct failure {
+	enum failure_kind kind;
+	char step[32];
+	int error; /* errno, 0 when there is none */
+	char message[400];
+};
+
+/* Fills in a failure and returns false, so that a step can end with `return fail(…)`. */
+bool fail(struct failure *failure, enum failure_kind kind, const char *step, int error, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* Which host ids the inside ids 0, 1000 and 65534 are. */
+enum map_kind {
+	MAP_RANGE,  /* 65536 ids of its own: we are root */
+	MAP_SLICE,  /* three ids of its own out of the user's subordinate ids */
+	MAP_SINGLE, /* only the user's own id */
+};
+
+/* What a child needs to become a sandbox. It lives on the server's stack, so the child has its own copy. */
+struct plan {
+	char id[ID_MAX];
+	char image[HOST_PATH_MAX]; /* "": the host's own /usr */
+	char lib[HOST_PATH_MAX];
+	char run[HOST_PATH_MAX];
+	char egress[HOST_PATH_MAX]; /* "": none */
+	struct limits limits;	    /* as in force: see limits_settle */
+	uint32_t allow_missing;	    /* bit per measure */
+	enum map_kind map;
+	int listener; /* the guest's socket */
+	int sync;     /* the parent writes one byte when the id maps are set; end of file means: give up */
+	int sync_peer; /* the parent's end, which the child must not keep */
+	int report;   /* one struct report goes back */
+	struct cgroup_fds cgroups;
+	struct measures measures;
+};
+
+/* The child's one message to the server. Smaller than PIPE_BUF, so it is never torn. */
+struct report {
+	bool ready;
+	struct failure failure;
+	struct measures measures;
+	struct limits limits;
+};
+
+/* Lowers what was asked to what can be in force together: tmpfs counts as memory. */
+void limits_settle(struct limits *limits);
+
+/* launch.c. Returns the child's pid, or -1 with `failure`; on success *pidfd is its descriptor. The child waits on
+ * plan->sync before it does anything that needs its id maps. */
+pid_t launch(struct plan *plan, int *pidfd, struct failure *failure);
+
+/* The steps of the child, in the order in which they run. Each returns false with `failure`. */
+bool rootfs_open_sources(const struct plan *plan, struct failure *failure);
+bool rootfs_build(struct plan *plan, struct failure *failure);
+bool confine_limits(struct plan *plan, struct failure *failure);
+bool confine_privileges(struct plan *plan, struct failure *failure);
+bool landlock_apply(struct plan *plan, struct failure *failure);
+bool seccomp_apply(struct plan *plan, struct failure *failure);
+
+/* True when the missing measure was excused; otherwise sets `failure`. The reason stands in plan->measures already. */
+bool excused(const struct plan *plan, enum measure measure, struct failure *failure);
+
+/* Makes the seccomp program once; the children inherit it. */
+bool seccomp_prepare(void);
+
+#endif

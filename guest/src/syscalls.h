@@ -1,0 +1,96 @@
+/* System calls and constants that the libc's headers do not have. Numbers from 424 on are the same on every architecture. */
+#ifndef CARREL_SYSCALLS_H
+#define CARREL_SYSCALLS_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NR_OPEN_TREE 428
+#define NR_MOVE_MOUNT 429
+#define NR_FSOPEN 430
+#define NR_FSCONFIG 431
+#define NR_FSMOUNT 432
+#define NR_PIDFD_OPEN 434
+#define NR_PIDFD_SEND_SIGNAL 424
+#define NR_CLONE3 435
+#define NR_CLOSE_RANGE 436
+#define NR_OPENAT2 437
+#define NR_MOUNT_SETATTR 442
+#define NR_LANDLOCK_CREATE_RULESET 444
+#define NR_LANDLOCK_ADD_RULE 445
+#define NR_LANDLOCK_RESTRICT_SELF 446
+
+#define K_OPEN_TREE_CLONE 1u
+#define K_AT_RECURSIVE 0x8000u
+#define K_MOVE_MOUNT_F_EMPTY_PATH 4u
+#define K_MOVE_MOUNT_T_EMPTY_PATH 0x40u
+#define K_FSCONFIG_SET_STRING 1u
+#define K_FSCONFIG_CMD_CREATE 6u
+#define K_MOUNT_ATTR_RDONLY 1u
+#define K_MOUNT_ATTR_NOSUID 2u
+#define K_MOUNT_ATTR_NODEV 4u
+#define K_MOUNT_ATTR_NOEXEC 8u
+#define K_RESOLVE_NO_XDEV 1u
+#define K_RESOLVE_NO_MAGICLINKS 2u
+#define K_RESOLVE_NO_SYMLINKS 4u
+#define K_RESOLVE_BENEATH 8u
+#define K_CLONE_INTO_CGROUP 0x200000000ull
+
+struct k_mount_attr {
+	uint64_t set, clear, propagation, userns;
+};
+
+struct k_open_how {
+	uint64_t flags, mode, resolve;
+};
+
+struct k_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+static inline int
+k_open_tree(int directory, const char *path, unsigned flags)
+{
+	return (int)syscall(NR_OPEN_TREE, directory, path, flags);
+}
+
+static inline int
+k_move_mount(int from, const char *from_path, int to, const char *to_path, unsigned flags)
+{
+	return (int)syscall(NR_MOVE_MOUNT, from, from_path, to, to_path, flags);
+}
+
+static inline int
+k_mount_setattr(int directory, const char *path, unsigned flags, uint64_t set)
+{
+	struct k_mount_attr attributes = {.set = set};
+	return (int)syscall(NR_MOUNT_SETATTR, directory, path, flags, &attributes, sizeof attributes);
+}
+
+static inline int
+k_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct k_open_how how = {.flags = flags, .resolve = resolve};
+	return (int)syscall(NR_OPENAT2, directory, path, &how, sizeof how);
+}
+
+static inline int
+k_pidfd_open(int pid)
+{
+	return (int)syscall(NR_PIDFD_OPEN, pid, 0);
+}
+
+static inline int
+k_pidfd_send_signal(int pidfd, int signal)
+{
+	return (int)syscall(NR_PIDFD_SEND_SIGNAL, pidfd, signal, NULL, 0);
+}
+
+static inline int
+k_close_range(unsigned first, unsigned last)
+{
+	return (int)syscall(NR_CLOSE_RANGE, first, last, 0);
+}
+
+#endif

@@ -98,7 +98,7 @@ make_listener(const char *folder, struct failure *failure)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 128) == 0)
 		return fd;
-	fail(failure, KIND_ENGINE, "socket", errno, "%s", address.sun_path);
+	give_up(failure, KIND_ENGINE, "socket", errno, "%s", address.sun_path);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -126,11 +126,11 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	folder_of(spawn, box->id, folder, sizeof folder);
 	box->slot = id_pool_claim(&spawn->ids, spawn->run, box->id);
 	if (box->slot < 0)
-		return fail(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
+		return give_up(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
 	struct state state = {.slot = box->slot, .limits = plan->limits};
 	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
-		return fail(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+		return give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	if ((plan->listener = make_listener(folder, failure)) < 0)
 		return false;
 	return cgroup_create(&spawn->cgroups, box->id, &plan->limits, &details->groups, &plan->cgroups, &plan->measures, failure)
@@ -148,7 +148,7 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 		int error = errno;
 		close_fd(&sync[0]);
 		close_fd(&sync[1]);
-		return fail(failure, KIND_ENGINE, "pipe", error, "pipes");
+		return give_up(failure, KIND_ENGINE, "pipe", error, "pipes");
 	}
 	plan->sync = sync[0];
 	plan->sync_peer = sync[1];
@@ -158,11 +158,11 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	bool good = box->pid > 0;
 	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
 	if (good && !state_add_child(folder, box->pid, process_start(box->pid)))
-		good = fail(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+		good = give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
 	fcntl(report[0], F_SETFL, O_NONBLOCK);
 	if (good && (!spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN) || !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN)))
-		good = fail(failure, KIND_ENGINE, "epoll", errno, "watching the child");
+		good = give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
 	close(sync[0]);
 	close(sync[1]);
 	close(report[1]);
@@ -193,13 +193,13 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	char folder[HOST_PATH_MAX + ID_MAX];
 	int index = take_entry(spawn, request->id);
 	if (index < 0) {
-		fail(failure, KIND_BUSY, "table", 0, "%d sandboxes are the most this server keeps", BOXES_MAX);
+		give_up(failure, KIND_BUSY, "table", 0, "%d sandboxes are the most this server keeps", BOXES_MAX);
 		return -1;
 	}
 	/* Making the folder is what makes the id ours: two creates of one id cannot both pass here. */
 	folder_of(spawn, request->id, folder, sizeof folder);
 	if (mkdir(folder, 0700) != 0) {
-		fail(failure, errno == EEXIST ? KIND_BUSY : KIND_ENGINE, "folder", errno, "%s", folder);
+		give_up(failure, errno == EEXIST ? KIND_BUSY : KIND_ENGINE, "folder", errno, "%s", folder);
 		return -1;
 	}
 	struct box *box = &spawn->boxes[index];
@@ -271,7 +271,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	if (n < 0 && errno == EAGAIN)
 		return;
 	if (n != (ssize_t)sizeof report) {
-		fail(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
+		give_up(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
 		creation_failed(spawn, index, &lost);
 		return;
 	}
@@ -285,7 +285,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	details->measures = report.measures;
 	folder_of(spawn, box->id, folder, sizeof folder);
 	if (!state_add_ready(folder, &details->limits, &details->measures)) {
-		fail(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
+		give_up(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
 		creation_failed(spawn, index, &lost);
 		return;
 	}
@@ -352,7 +352,7 @@ boxes_on_process(struct spawn *spawn, int index)
 		boxes_on_report(spawn, index);
 	reap(box);
 	if (box->state == BOX_CREATING) {
-		fail(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
+		give_up(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
 		creation_failed(spawn, index, &lost);
 	}
 	if (box->state == BOX_RUNNING)
@@ -369,7 +369,7 @@ boxes_tick(struct spawn *spawn)
 		struct box *box = &spawn->boxes[i];
 		struct failure stuck;
 		if (box->state == BOX_CREATING && box->deadline <= now) {
-			fail(&stuck, KIND_ENGINE, "launch", ETIMEDOUT, "the child did not report in %d ms", CREATE_MS);
+			give_up(&stuck, KIND_ENGINE, "launch", ETIMEDOUT, "the child did not report in %d ms", CREATE_MS);
 			creation_failed(spawn, i, &stuck);
 		}
 		if (box->state == BOX_LEAVING && box->deadline <= now)

@@ -394,14 +394,14 @@ cgroup_create(const struct cgroup_host *host, const char *id, const struct limit
 	fds->unified = -1;
 	say_missing(host, measures);
 	if (!cgroup_paths(host, id, made))
-		return fail(failure, KIND_ENGINE, "cgroup", ENAMETOOLONG, "control group of %s", id);
+		return give_up(failure, KIND_ENGINE, "cgroup", ENAMETOOLONG, "control group of %s", id);
 	for (int i = 0; i < made->count; i++) {
 		if (make_group(&made->at[i], limits, fds, measures) == 0)
 			continue;
 		int error = errno;
 		cgroup_close(fds);
 		cgroup_remove(made);
-		return fail(failure, error == EEXIST ? KIND_BUSY : KIND_ENGINE, "cgroup", error, "control group %s",
+		return give_up(failure, error == EEXIST ? KIND_BUSY : KIND_ENGINE, "cgroup", error, "control group %s",
 			made->at[i].path);
 	}
 	return true;

@@ -178,20 +178,20 @@ parse_create(struct bytes payload, struct create_request *request, struct failur
 	struct bytes value;
 	memset(request, 0, sizeof *request);
 	if (!copy_text(payload, TAG_ID, request->id, sizeof request->id) || !valid_id(request->id))
-		return fail(failure, KIND_BAD_REQUEST, "id", 0, "not an id");
+		return give_up(failure, KIND_BAD_REQUEST, "id", 0, "not an id");
 	if (!copy_text(payload, TAG_IMAGE, request->image, sizeof request->image)
 		|| !copy_text(payload, TAG_EGRESS, request->egress, sizeof request->egress))
-		return fail(failure, KIND_BAD_REQUEST, "path", 0, "a path is too long");
+		return give_up(failure, KIND_BAD_REQUEST, "path", 0, "a path is too long");
 	if (request->image[0] != 0 && (request->image[0] != '/' || request->image[strspn(request->image, "/.")] == 0))
-		return fail(failure, KIND_IMAGE, "image", 0, "an image is an absolute path to a folder other than /");
+		return give_up(failure, KIND_IMAGE, "image", 0, "an image is an absolute path to a folder other than /");
 	if (!parse_limits(payload, &request->limits))
-		return fail(failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
+		return give_up(failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
 	while (field_next(payload, &offset, &tag, &value) == 1) {
 		if (tag != TAG_ALLOW_MISSING)
 			continue;
 		enum measure measure = measure_find((const char *)value.data, value.length);
 		if (measure == MEASURE_COUNT)
-			return fail(failure, KIND_BAD_REQUEST, "allow-missing", 0, "no measure has this name: %.*s",
+			return give_up(failure, KIND_BAD_REQUEST, "allow-missing", 0, "no measure has this name: %.*s",
 				value.length < 40 ? (int)value.length : 40, (const char *)value.data);
 		request->allow_missing |= 1u << measure;
 	}
@@ -206,8 +206,8 @@ open_egress(const char *path, struct failure *failure)
 	if (path[0] == 0)
 		return true;
 	if (lstat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
-		return fail(failure, KIND_BAD_REQUEST, "egress", 0, "%s is not a socket", path);
-	return chmod(path, 0666) == 0 || fail(failure, KIND_ENGINE, "egress", errno, "%s", path);
+		return give_up(failure, KIND_BAD_REQUEST, "egress", 0, "%s is not a socket", path);
+	return chmod(path, 0666) == 0 || give_up(failure, KIND_ENGINE, "egress", errno, "%s", path);
 }
 
 static void
@@ -223,7 +223,7 @@ handle_create(struct spawn *spawn, struct client *client, struct bytes payload, 
 	static unsigned probes;
 	struct create_request request;
 	struct failure failure;
-	bool good = !spawn->leaving || fail(&failure, KIND_BUSY, "leaving", 0, "this server is about to end");
+	bool good = !spawn->leaving || give_up(&failure, KIND_BUSY, "leaving", 0, "this server is about to end");
 	if (good && probe) {
 		memset(&request, 0, sizeof request);
 		snprintf(request.id, sizeof request.id, "sb0probe%dx%u", (int)getpid(), probes++);
@@ -249,7 +249,7 @@ handle_named(struct spawn *spawn, struct client *client, uint8_t type, struct by
 	if (box < 0 && type == DESTROY) {
 		answer_ok(&client->out); /* what is not there is destroyed */
 	} else if (box < 0) {
-		fail(&failure, KIND_NOT_FOUND, "id", 0, "no such sandbox here");
+		give_up(&failure, KIND_NOT_FOUND, "id", 0, "no such sandbox here");
 		answer_failed(&client->out, &failure);
 	} else if (type == STATUS) {
 		answer_status(&client->out, &spawn->boxes[box], &spawn->details[box]);
@@ -296,7 +296,7 @@ handle(struct spawn *spawn, struct client *client, uint8_t type, struct bytes pa
 		answer_ok(&client->out);
 		break;
 	default:
-		fail(&failure, KIND_BAD_REQUEST, "type", 0, "unknown request 0x%02x", type);
+		give_up(&failure, KIND_BAD_REQUEST, "type", 0, "unknown request 0x%02x", type);
 		answer_failed(&client->out, &failure);
 		break;
 	}
@@ -376,7 +376,7 @@ boxes_settled(struct spawn *spawn, int index)
 			put_measures(&client->out, &details->measures);
 			frame_end(&client->out);
 		} else if (gone) {
-			fail(&failure, KIND_ENGINE, "launch", 0, "destroyed while it was being created");
+			give_up(&failure, KIND_ENGINE, "launch", 0, "destroyed while it was being created");
 			answer_failed(&client->out, &failure);
 		} else {
 			answer_sandbox(&client->out, box, details);

@@ -36,9 +36,9 @@ confine_limits(struct plan *plan, struct failure *failure)
 	rlim_t effective;
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		if (limit(limits[i].resource, limits[i].value, &effective) != 0)
-			return fail(failure, KIND_ENGINE, "rlimit", errno, "resource %d", limits[i].resource);
+			return give_up(failure, KIND_ENGINE, "rlimit", errno, "resource %d", limits[i].resource);
 	if (limit(RLIMIT_NOFILE, (rlim_t)plan->limits.nofile, &effective) != 0)
-		return fail(failure, KIND_ENGINE, "rlimit", errno, "open files");
+		return give_up(failure, KIND_ENGINE, "rlimit", errno, "open files");
 	plan->limits.nofile = (int64_t)effective;
 	measure_applied(&plan->measures, MEASURE_NOFILE_LIMIT, "%lld descriptors a process", (long long)effective);
 	return true;
@@ -54,19 +54,19 @@ drop_capabilities(const struct plan *plan, struct failure *failure)
 			continue;
 		if (errno == EINVAL && capability > CAP_AUDIT_READ)
 			break; /* past the last one of this kernel */
-		return fail(failure, KIND_ENGINE, "capabilities", errno, "emptying the bounding set");
+		return give_up(failure, KIND_ENGINE, "capabilities", errno, "emptying the bounding set");
 	}
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED
 		| SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0)
-		return fail(failure, KIND_ENGINE, "capabilities", errno, "securebits");
+		return give_up(failure, KIND_ENGINE, "capabilities", errno, "securebits");
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
-		return fail(failure, KIND_ENGINE, "capabilities", errno, "ambient set");
+		return give_up(failure, KIND_ENGINE, "capabilities", errno, "ambient set");
 	uint32_t kept = plan->map == MAP_SINGLE ? 0 : 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
 	if (syscall(SYS_capset, &header, data) != 0)
-		return fail(failure, KIND_ENGINE, "capabilities", errno, "capset");
+		return give_up(failure, KIND_ENGINE, "capabilities", errno, "capset");
 	return true;
 }
 
@@ -78,10 +78,10 @@ confine_privileges(struct plan *plan, struct failure *failure)
 	measure_applied(&plan->measures, MEASURE_NO_CAPABILITIES, "bounding set empty%s",
 		plan->map == MAP_SINGLE ? "" : "; the guest alone keeps setuid, setgid, kill");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return fail(failure, KIND_ENGINE, "no-new-privileges", errno, "prctl");
+		return give_up(failure, KIND_ENGINE, "no-new-privileges", errno, "prctl");
 	measure_applied(&plan->measures, MEASURE_NO_NEW_PRIVILEGES, "set");
 	/* Last, since every change of ids sets it anew: nobody inside may look into the guest. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-		return fail(failure, KIND_ENGINE, "dumpable", errno, "prctl");
+		return give_up(failure, KIND_ENGINE, "dumpable", errno, "prctl");
 	return true;
 }

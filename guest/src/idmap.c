@@ -219,7 +219,7 @@ start_mapper(const struct id_pool *pool, int slot, pid_t child, int sync, int re
 		result = run_mapper("/usr/bin/newgidmap", child, pool->gid_base + offset);
 	if (result == 0 && write_all(sync, "g", 1))
 		_exit(0);
-	fail(&answer.failure, KIND_ENGINE, "id-map", 0, "newuidmap or newgidmap ended with %d", result);
+	give_up(&answer.failure, KIND_ENGINE, "id-map", 0, "newuidmap or newgidmap ended with %d", result);
 	_exit(write_all(report, &answer, sizeof answer) ? 1 : 2);
 }
 
@@ -230,7 +230,7 @@ id_map(const struct id_pool *pool, int slot, pid_t child, int sync, int report, 
 	*mapper = 0;
 	if (pool->map == MAP_SLICE) {
 		*mapper = start_mapper(pool, slot, child, sync, report);
-		return *mapper > 0 || fail(failure, KIND_ENGINE, "id-map", errno, "fork");
+		return *mapper > 0 || give_up(failure, KIND_ENGINE, "id-map", errno, "fork");
 	}
 	if (pool->map == MAP_RANGE) {
 		uint32_t offset = (uint32_t)slot * pool->ids;
@@ -240,11 +240,11 @@ id_map(const struct id_pool *pool, int slot, pid_t child, int sync, int report, 
 		snprintf(uids, sizeof uids, "%d %u 1", INSIDE_UID, (unsigned)geteuid());
 		snprintf(gids, sizeof gids, "%d %u 1", INSIDE_UID, (unsigned)getegid());
 		if (write_proc(child, "setgroups", "deny") != 0)
-			return fail(failure, KIND_ENGINE, "id-map", errno, "setgroups");
+			return give_up(failure, KIND_ENGINE, "id-map", errno, "setgroups");
 	}
 	if (write_proc(child, "uid_map", uids) != 0)
-		return fail(failure, KIND_ENGINE, "id-map", errno, "uid_map %s", uids);
+		return give_up(failure, KIND_ENGINE, "id-map", errno, "uid_map %s", uids);
 	if (write_proc(child, "gid_map", gids) != 0)
-		return fail(failure, KIND_ENGINE, "id-map", errno, "gid_map %s", gids);
-	return write_all(sync, "g", 1) || fail(failure, KIND_ENGINE, "id-map", errno, "waking the child");
+		return give_up(failure, KIND_ENGINE, "id-map", errno, "gid_map %s", gids);
+	return write_all(sync, "g", 1) || give_up(failure, KIND_ENGINE, "id-map", errno, "waking the child");
 }

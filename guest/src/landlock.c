@@ -46,11 +46,11 @@ allow(int ruleset, const char *path, uint64_t rights, struct failure *failure)
 {
 	struct path_beneath rule = {.allowed = rights, .parent = open(path, O_PATH | O_CLOEXEC)};
 	if (rule.parent < 0)
-		return fail(failure, KIND_ENGINE, "landlock", errno, "%s", path);
+		return give_up(failure, KIND_ENGINE, "landlock", errno, "%s", path);
 	long result = syscall(NR_LANDLOCK_ADD_RULE, ruleset, 1 /* path beneath */, &rule, 0);
 	int error = errno;
 	close(rule.parent);
-	return result == 0 || fail(failure, KIND_ENGINE, "landlock", error, "rule for %s", path);
+	return result == 0 || give_up(failure, KIND_ENGINE, "landlock", error, "rule for %s", path);
 }
 
 static bool
@@ -87,11 +87,11 @@ landlock_apply(struct plan *plan, struct failure *failure)
 	}
 	int ruleset = (int)syscall(NR_LANDLOCK_CREATE_RULESET, &attributes, size, 0);
 	if (ruleset < 0)
-		return fail(failure, KIND_ENGINE, "landlock", errno, "ruleset");
+		return give_up(failure, KIND_ENGINE, "landlock", errno, "ruleset");
 	if (!allow_all(ruleset, attributes.fs, failure))
 		return false;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0)
-		return fail(failure, KIND_ENGINE, "landlock", errno, "restricting");
+		return give_up(failure, KIND_ENGINE, "landlock", errno, "restricting");
 	close(ruleset);
 	measure_applied(&plan->measures, MEASURE_LANDLOCK, "version %d%s", version,
 		version >= 6 ? ", abstract sockets and signals scoped" : "");

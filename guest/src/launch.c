@@ -22,15 +22,23 @@
 static char *arguments_start, *arguments_end;
 
 void
-launch_remember_arguments(int argc, char **argv)
+launch_remember_arguments(void)
 {
-	char *end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
-	extern char **environ;
-	for (char **variable = environ; *variable != NULL; variable++)
-		if (*variable == end)
-			end += strlen(end) + 1;
-	arguments_start = argv[0];
-	arguments_end = end;
+	char text[2048];
+	unsigned long start, end;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	/* Where the arguments start and the environment ends: the 46th and 49th field after the name. */
+	char *field = strrchr(text, ')');
+	for (int i = 0; field != NULL && i < 46; i++)
+		field = strchr(field + 1, ' ');
+	if (field != NULL && sscanf(field, "%lu %*s %*s %lu", &start, &end) == 2 && start < end) {
+		arguments_start = (char *)start;
+		arguments_end = (char *)end;
+	}
 }
 
 /* Code inside can read the guest's command line, and the server's names host paths. */
@@ -53,10 +61,10 @@ enter_namespaces(struct plan *plan, struct failure *failure)
 {
 	for (int i = 0; i < plan->cgroups.count; i++)
 		if (write(plan->cgroups.tasks[i], "0", 1) != 1)
-			return fail(failure, KIND_ENGINE, "cgroup-attach", errno, "joining the control group");
+			return give_up(failure, KIND_ENGINE, "cgroup-attach", errno, "joining the control group");
 	/* After the groups: a cgroup namespace starts where its maker is at that time. */
 	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
-		return fail(failure, KIND_ENGINE, "namespaces", errno, "mount, network, ipc and uts namespaces");
+		return give_up(failure, KIND_ENGINE, "namespaces", errno, "mount, network, ipc and uts namespaces");
 	measure_applied(&plan->measures, MEASURE_PID_NAMESPACE, "own, the guest is PID 1");
 	measure_applied(&plan->measures, MEASURE_NETWORK_NAMESPACE, "own, loopback only");
 	measure_applied(&plan->measures, MEASURE_MOUNT_NAMESPACE, "own, the host's root is gone from it");
@@ -81,7 +89,7 @@ take_ids(const struct plan *plan, struct failure *failure)
 	if (plan->map == MAP_SINGLE)
 		return true;
 	if (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)
-		return fail(failure, KIND_ENGINE, "id-map", errno, "taking the guest's ids");
+		return give_up(failure, KIND_ENGINE, "id-map", errno, "taking the guest's ids");
 	return true;
 }
 
@@ -92,7 +100,7 @@ raise_loopback(struct failure *failure)
 	memcpy(request.ifr_name, "lo", sizeof "lo");
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) != 0)
-		return fail(failure, KIND_ENGINE, "loopback", errno, "raising lo");
+		return give_up(failure, KIND_ENGINE, "loopback", errno, "raising lo");
 	close(fd);
 	return true;
 }
@@ -105,16 +113,16 @@ keep_descriptors(struct plan *plan, struct failure *failure)
 	int report = fcntl(plan->report, F_DUPFD_CLOEXEC, 5);
 	int listener = fcntl(plan->listener, F_DUPFD_CLOEXEC, 5);
 	if (null < 0 || report < 0 || listener < 0)
-		return fail(failure, KIND_ENGINE, "descriptors", errno, "/dev/null");
+		return give_up(failure, KIND_ENGINE, "descriptors", errno, "/dev/null");
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(null, fd) < 0)
-			return fail(failure, KIND_ENGINE, "descriptors", errno, "dup2");
+			return give_up(failure, KIND_ENGINE, "descriptors", errno, "dup2");
 	if (dup3(listener, 3, O_CLOEXEC) < 0 || dup3(report, 4, O_CLOEXEC) < 0)
-		return fail(failure, KIND_ENGINE, "descriptors", errno, "dup3");
+		return give_up(failure, KIND_ENGINE, "descriptors", errno, "dup3");
 	plan->listener = 3;
 	plan->report = 4;
 	if (k_close_range(5, ~0u) != 0)
-		return fail(failure, KIND_ENGINE, "descriptors", errno, "close_range");
+		return give_up(failure, KIND_ENGINE, "descriptors", errno, "close_range");
 	return true;
 }
 
@@ -126,8 +134,7 @@ become_sandbox(struct plan *plan, struct failure *failure)
 	if (!rootfs_build(plan, failure) || !raise_loopback(failure))
 		return false;
 	if (sethostname(plan->id, strlen(plan->id)) != 0)
-		return fail(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);
-	umask(022);
+		return give_up(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);
 	/* Excuses were checked for what fails here; what the parent could not do (control groups, ids) is checked by it. */
 	return keep_descriptors(plan, failure) && confine_limits(plan, failure) && landlock_apply(plan, failure)
 		&& confine_privileges(plan, failure) && seccomp_apply(plan, failure);
@@ -139,6 +146,7 @@ child(struct plan *plan)
 {
 	static struct report report;
 	setsid();
+	umask(022);
 	forget_arguments();
 	for (int number = 1; number < 65; number++)
 		signal(number, SIG_DFL);
@@ -170,7 +178,7 @@ launch(struct plan *plan, int *pidfd, struct failure *failure)
 	if (pid == 0)
 		child(plan);
 	if (pid < 0)
-		fail(failure, errno == EPERM || errno == ENOSPC || errno == EUSERS ? KIND_ISOLATION : KIND_ENGINE, "clone", errno,
+		give_up(failure, errno == EPERM || errno == ENOSPC || errno == EUSERS ? KIND_ISOLATION : KIND_ENGINE, "clone", errno,
 			"a child in a user and pid namespace of its own");
 	return (pid_t)pid;
 }

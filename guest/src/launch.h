@@ -4,7 +4,7 @@
 
 #include "spawn.h"
 
-/* Lets children overwrite the command line they inherit. To be called once with main's own vector. */
-void launch_remember_arguments(int argc, char **argv);
+/* Finds the command line and environment that children inherit, so that they can overwrite them. To be called once. */
+void launch_remember_arguments(void);
 
 #endif

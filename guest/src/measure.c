@@ -65,7 +65,7 @@ measure_missing(struct measures *measures, enum measure measure, const char *for
 }
 
 bool
-fail(struct failure *failure, enum failure_kind kind, const char *step, int error, const char *format, ...)
+give_up(struct failure *failure, enum failure_kind kind, const char *step, int error, const char *format, ...)
 {
 	va_list arguments;
 	failure->kind = kind;
@@ -84,7 +84,7 @@ excused(const struct plan *plan, enum measure measure, struct failure *failure)
 {
 	if (plan->allow_missing & 1u << measure)
 		return true;
-	return fail(failure, KIND_ISOLATION, measure_name(measure), 0, "%s cannot be applied: %s", measure_name(measure),
+	return give_up(failure, KIND_ISOLATION, measure_name(measure), 0, "%s cannot be applied: %s", measure_name(measure),
 		plan->measures.detail[measure]);
 }
 

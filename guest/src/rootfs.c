@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -24,7 +25,7 @@ static int run_fd = -1, lib_fd = -1, egress_fd = -1, image_fd = -1, root_fd = -1
 static bool
 failed(struct failure *failure, const char *step, const char *what)
 {
-	return fail(failure, KIND_ENGINE, step, errno, "%s", what);
+	return give_up(failure, KIND_ENGINE, step, errno, "%s", what);
 }
 
 bool
@@ -41,7 +42,7 @@ rootfs_open_sources(const struct plan *plan, struct failure *failure)
 		return failed(failure, "egress", plan->egress);
 	const char *image = plan->image[0] != 0 ? plan->image : "/";
 	if ((image_fd = open(image, flags | O_DIRECTORY)) < 0)
-		return fail(failure, KIND_IMAGE, "image", errno, "%s", image);
+		return give_up(failure, KIND_IMAGE, "image", errno, "%s", image);
 	return true;
 }
 
@@ -112,20 +113,20 @@ bring(int folder, const char *name, const char *target, struct failure *failure)
 	char link[PATH_MAX];
 	struct stat status;
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT || fail(failure, KIND_IMAGE, "image", errno, "%s", target);
+		return errno == ENOENT || give_up(failure, KIND_IMAGE, "image", errno, "%s", target);
 	if (S_ISLNK(status.st_mode)) {
 		ssize_t length = readlinkat(folder, name, link, sizeof link - 1);
 		if (length < 0)
-			return fail(failure, KIND_IMAGE, "image", errno, "%s", target);
+			return give_up(failure, KIND_IMAGE, "image", errno, "%s", target);
 		link[length] = 0;
-		return symlink(link, target) == 0 || fail(failure, KIND_IMAGE, "image", errno, "link %s", target);
+		return symlink(link, target) == 0 || give_up(failure, KIND_IMAGE, "image", errno, "link %s", target);
 	}
 	if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
 		return true;
 	int source = k_openat2(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC,
 		K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS | K_RESOLVE_NO_MAGICLINKS);
 	if (source < 0)
-		return fail(failure, KIND_IMAGE, "image", errno, "%s", target);
+		return give_up(failure, KIND_IMAGE, "image", errno, "%s", target);
 	/* The type may have changed since: what counts is what we hold. */
 	bool good = fstat(source, &status) == 0;
 	if (good && S_ISDIR(status.st_mode))
@@ -133,7 +134,7 @@ bring(int folder, const char *name, const char *target, struct failure *failure)
 	else if (good && S_ISREG(status.st_mode))
 		good = make_file(target, NULL, failure) && graft(source, target);
 	if (!good)
-		fail(failure, KIND_IMAGE, "image", errno, "binding %s", target);
+		give_up(failure, KIND_IMAGE, "image", errno, "binding %s", target);
 	close(source);
 	return good;
 }
@@ -156,14 +157,14 @@ bring_all(int folder, const char *prefix, struct failure *failure)
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
 	if (entries == NULL)
-		return fail(failure, KIND_IMAGE, "image", errno, "reading the image's folder");
+		return give_up(failure, KIND_IMAGE, "image", errno, "reading the image's folder");
 	int count = 0;
 	bool good = true;
 	for (struct dirent *entry; good && (entry = readdir(entries)) != NULL;) {
 		if (prefix[0] == 0 ? is_ours(entry->d_name) : entry->d_name[0] == '.' || strcmp(entry->d_name, "carrel") == 0)
 			continue;
 		if (++count > ENTRIES_MAX)
-			good = fail(failure, KIND_IMAGE, "image", 0, "more than %d top-level entries", ENTRIES_MAX);
+			good = give_up(failure, KIND_IMAGE, "image", 0, "more than %d top-level entries", ENTRIES_MAX);
 		snprintf(target, sizeof target, "%s%s", prefix, entry->d_name);
 		good = good && bring(folder, entry->d_name, target, failure);
 	}

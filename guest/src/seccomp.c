@@ -41,7 +41,7 @@ enum action {
 static const uint16_t common[] = {
 	/* files */
 	__NR_read, __NR_write, __NR_readv, __NR_writev, __NR_pread64, __NR_pwrite64, __NR_preadv, __NR_pwritev, __NR_preadv2,
-	__NR_pwritev2, __NR_close, __NR_openat, __NR_fstat, __NR_lseek, __NR_fcntl, __NR_flock, __NR_fsync, __NR_fdatasync,
+	__NR_pwritev2, __NR_close, __NR_openat, __NR_fstat, __NR_newfstatat, __NR_lseek, __NR_fcntl, __NR_flock, __NR_fsync, __NR_fdatasync,
 	__NR_truncate, __NR_ftruncate, __NR_fallocate, __NR_fadvise64, __NR_readahead, __NR_sync, __NR_syncfs, __NR_sync_file_range,
 	__NR_sendfile, __NR_splice, __NR_tee, __NR_vmsplice, __NR_copy_file_range, __NR_statx, __NR_statfs, __NR_fstatfs,
 	__NR_getdents64, __NR_getcwd, __NR_chdir, __NR_fchdir, __NR_mkdirat, __NR_unlinkat, __NR_symlinkat, __NR_linkat,

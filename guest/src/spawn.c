@@ -288,7 +288,7 @@ spawn_main(int argc, char **argv)
 		fprintf(stderr, "carrel: going to the background: %s\n", strerror(errno));
 		return 1;
 	}
-	launch_remember_arguments(argc, argv);
+	launch_remember_arguments();
 	if (!prepare(&spawn, &options)) {
 		fprintf(stderr, "carrel: starting: %s\n", strerror(errno));
 		return 1;

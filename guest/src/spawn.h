@@ -90,8 +90,8 @@ struct failure {
 	char message[400];
 };
 
-/* Fills in a failure and returns false, so that a step can end with `return fail(…)`. */
-bool fail(struct failure *failure, enum failure_kind kind, const char *step, int error, const char *format, ...)
+/* Fills in a failure and returns false, so that a step can end with `return give_up(…)`. */
+bool give_up(struct failure *failure, enum failure_kind kind, const char *step, int error, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* Which host ids the inside ids 0, 1000 and 65534 are. */

@@ -217,6 +217,9 @@ replace(struct operation *op, struct write_request *request, const struct place 
 		error = errno;
 	if (error == 0 && draft_publish(&draft, place, !request->if_absent) < 0)
 		error = errno;
+	/* Before the refusal: who is told that there is no space may use what the draft took. */
+	if (error != 0)
+		draft_drop(place->parent, &draft);
 	if (error != 0)
 		refuse(op, request, error, received);
 	else

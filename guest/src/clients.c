@@ -25,6 +25,7 @@ enum tag {
 	TAG_NOFILE,
 	TAG_EGRESS,
 	TAG_ALLOW_MISSING,
+	TAG_IF_IDLE,
 	TAG_VERSION = 20,
 	TAG_BUILD,
 	TAG_PID,
@@ -252,11 +253,21 @@ handle_named(struct spawn *spawn, struct client *client, uint8_t type, struct by
 		give_up(&failure, KIND_NOT_FOUND, "id", 0, "no such sandbox here");
 		answer_failed(&client->out, &failure);
 	} else if (type == STATUS) {
+		boxes_on_process(spawn, box); /* its end may wait in the queue behind this request */
 		answer_status(&client->out, &spawn->boxes[box], &spawn->details[box]);
 	} else {
 		wait_for(client, WAITING_DESTROY, box);
 		boxes_destroy(spawn, box);
 	}
+}
+
+bool
+spawn_idle(const struct spawn *spawn, const struct client *but)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (spawn->clients[i].fd >= 0 && &spawn->clients[i] != but)
+			return false;
+	return spawn->used == 0;
 }
 
 static void
@@ -273,6 +284,7 @@ static void
 handle(struct spawn *spawn, struct client *client, uint8_t type, struct bytes payload)
 {
 	struct failure failure;
+	int64_t if_idle;
 	switch (type) {
 	case HELLO:
 		handle_hello(spawn, client);
@@ -286,14 +298,20 @@ handle(struct spawn *spawn, struct client *client, uint8_t type, struct bytes pa
 		handle_named(spawn, client, type, payload);
 		break;
 	case LIST:
-		for (int i = 0; i < spawn->used; i++)
+		for (int i = 0; i < spawn->used; i++) {
+			boxes_on_process(spawn, i);
 			if (spawn->boxes[i].state == BOX_RUNNING || spawn->boxes[i].state == BOX_DEAD)
 				answer_sandbox(&client->out, &spawn->boxes[i], &spawn->details[i]);
+		}
 		answer_ok(&client->out);
 		break;
 	case LEAVE:
-		spawn->leaving = true;
-		answer_ok(&client->out);
+		if (field_int(payload, TAG_IF_IDLE, 0, &if_idle) && (!if_idle || spawn_idle(spawn, client)))
+			spawn->leaving = true;
+		frame_begin(&client->out, OK);
+		if (spawn->leaving)
+			put_int(&client->out, TAG_IF_IDLE, 1);
+		frame_end(&client->out);
 		break;
 	default:
 		give_up(&failure, KIND_BAD_REQUEST, "type", 0, "unknown request 0x%02x", type);

@@ -21,6 +21,9 @@ struct client {
 	uint8_t in[REQUEST_MAX];
 };
 
+/* True when there is no sandbox and, apart from one, no client. */
+bool spawn_idle(const struct spawn *spawn, const struct client *but);
+
 void client_open(struct spawn *spawn, int fd);
 void client_close(struct spawn *spawn, struct client *client);
 void client_ready(struct spawn *spawn, int index, uint32_t events);

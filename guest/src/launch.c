@@ -41,16 +41,17 @@ launch_remember_arguments(void)
 	}
 }
 
-/* Code inside can read the guest's command line, and the server's names host paths. */
+/* Code inside can read the guest's command line, and the server's names host paths. The id is no secret there, and on the
+ * host it tells whose guest this is. */
 static void
-forget_arguments(void)
+forget_arguments(const char *id)
 {
 	static char *none[] = {NULL};
 	extern char **environ;
 	if (arguments_start != NULL) {
-		memset(arguments_start, 0, (size_t)(arguments_end - arguments_start));
-		if (arguments_end - arguments_start >= (ptrdiff_t)sizeof "guest")
-			memcpy(arguments_start, "guest", sizeof "guest");
+		size_t size = (size_t)(arguments_end - arguments_start);
+		memset(arguments_start, 0, size);
+		snprintf(arguments_start, size, "guest %s", id);
 	}
 	environ = none;
 	prctl(PR_SET_NAME, "guest", 0, 0, 0);
@@ -147,7 +148,7 @@ child(struct plan *plan)
 	static struct report report;
 	setsid();
 	umask(022);
-	forget_arguments();
+	forget_arguments(plan->id);
 	for (int number = 1; number < 65; number++)
 		signal(number, SIG_DFL);
 	sigset_t none;

@@ -25,6 +25,7 @@
 #define EVENTS_MAX 64
 #define UID_BASE 0x50000000u /* above what distributions give to users and systemd to containers by default */
 #define LOCK_SECONDS 5
+#define IDLE_MS 10000 /* without sandboxes and clients, after which the server ends by itself */
 
 struct options {
 	const char *run, *lib, *build;
@@ -222,7 +223,11 @@ serve(struct spawn *spawn, int listener, int signals)
 {
 	struct epoll_event events[EVENTS_MAX];
 	while (!spawn->leaving || boxes_busy(spawn) || answers_pending(spawn)) {
-		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, boxes_tick(spawn));
+		int timeout = boxes_tick(spawn);
+		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
+		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, idle ? IDLE_MS : timeout);
+		if (idle && count == 0)
+			spawn->leaving = true;
 		for (int i = 0; i < count; i++) {
 			int index = (int)(uint32_t)events[i].data.u64;
 			switch ((enum event_source)(events[i].data.u64 >> 32)) {
@@ -298,5 +303,9 @@ spawn_main(int argc, char **argv)
 		return 1;
 	boxes_adopt(&spawn);
 	serve(&spawn, listener, signals);
+	/* Before the lock goes: the socket that the next server makes must not be removed. */
+	struct sockaddr_un address;
+	socket_address(options.run, &address);
+	unlink(address.sun_path);
 	return 0;
 }

@@ -1,0 +1,208 @@
+package dev.carrel.engine.namespaces;
+
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Isolation.Measure;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Text;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sandboxes made with the kernel's own means, by the spawn server in {@code lib/guest}. The server
+ * and its sandboxes outlive this process.
+ */
+final class NativeEngine implements Engine {
+  static final String NAME = "native";
+  private static final String RUNTIME = "launcher";
+  private static final byte[] PING = {0, 0, 0, 0, 1};
+  private static final byte GUEST_OK = (byte) 0x80;
+  private static final long GUEST_SECONDS = 10;
+  private static final int MAX_MESSAGE = 500;
+
+  private final Path runDirectory;
+  private final Set<String> allowMissing;
+  private final SpawnServer server;
+  private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
+  private final ReentrantLock probing = new ReentrantLock();
+  private @Nullable Capabilities capabilities;
+
+  NativeEngine(EngineSettings settings) {
+    this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
+    this.allowMissing = settings.allowMissing();
+    this.server =
+        new SpawnServer(runDirectory, settings.libDirectory().toAbsolutePath().normalize());
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    probing.lock();
+    try {
+      Capabilities measured = capabilities;
+      if (measured == null) {
+        measured = probe();
+        capabilities = measured;
+      }
+      return measured;
+    } finally {
+      probing.unlock();
+    }
+  }
+
+  /** Makes a sandbox that may lack anything, and sees what it lacks. */
+  private Capabilities probe() {
+    Frame answer;
+    try {
+      answer = server.ask(Frame.of(Frame.PROBE)).getLast();
+    } catch (IOException e) {
+      return unusable(String.valueOf(e.getMessage()));
+    }
+    if (answer.type() != Frame.PROBED) {
+      return unusable(failure("probe", answer).message());
+    }
+    Isolation isolation = Sandbox.isolation(answer);
+    var problems = new ArrayList<String>();
+    boolean usable = true;
+    for (Measure measure : isolation.measures()) {
+      if (!measure.applied()) {
+        boolean allowed = allowMissing.contains(measure.name());
+        usable &= allowed;
+        problems.add(
+            measure.name()
+                + " cannot be applied: "
+                + measure.detail()
+                + (allowed ? " (allowed)" : "; allow its absence with allow-missing or mend it"));
+      }
+    }
+    return new Capabilities(NAME, RUNTIME, usable, isolation, problems);
+  }
+
+  private static Capabilities unusable(String problem) {
+    var none = new Isolation(Isolation.Strength.NONE, List.of());
+    return new Capabilities(NAME, RUNTIME, false, none, List.of(problem));
+  }
+
+  @Override
+  public Machine start(SandboxId id, MachineSpec spec) {
+    Frame request = Sandbox.request(id, spec.limits());
+    allowMissing.forEach(measure -> request.with(Frame.ALLOW_MISSING, measure));
+    if (spec.image() instanceof RootImage.Folder(Path path)) {
+      request.with(Frame.IMAGE, path.toAbsolutePath().normalize().toString());
+    }
+    if (spec.egressSocket() != null) {
+      request.with(Frame.EGRESS, spec.egressSocket().toAbsolutePath().toString());
+    }
+    Frame destroy = Frame.of(Frame.DESTROY).with(Frame.ID, id.value());
+    known.add(id);
+    try {
+      Frame answer = server.ask(request, Optional.of(destroy)).getLast();
+      if (answer.type() != Frame.SANDBOX) {
+        throw failure("start", answer);
+      }
+      var machine = new NativeMachine(Sandbox.of(answer), server, runDirectory);
+      awaitGuest(machine);
+      return machine;
+    } catch (IOException e) {
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "start: " + e.getMessage(), e);
+    }
+  }
+
+  /** The guest has its socket already when it starts; this returns when it serves it. */
+  private static void awaitGuest(NativeMachine machine) throws IOException {
+    try (ByteChannel channel = machine.openGuest()) {
+      Future<?> deadline =
+          ForkJoinPool.commonPool().schedule(() -> close(channel), GUEST_SECONDS, TimeUnit.SECONDS);
+      channel.write(ByteBuffer.wrap(PING));
+      ByteBuffer header = ByteBuffer.allocate(Frame.HEADER);
+      while (header.hasRemaining()) {
+        if (channel.read(header) < 0) {
+          throw new EOFException("the guest hung up");
+        }
+      }
+      deadline.cancel(false);
+      if (header.get(Frame.HEADER - 1) != GUEST_OK) {
+        throw new IOException("the guest does not speak our protocol");
+      }
+    } catch (IOException e) {
+      machine.destroy();
+      throw new IOException("the guest does not answer: " + e.getMessage(), e);
+    }
+  }
+
+  private static @Nullable Void close(ByteChannel channel) throws IOException {
+    channel.close();
+    return null;
+  }
+
+  @Override
+  public List<Machine> recover() {
+    var found = new ArrayList<Machine>();
+    try {
+      List<Frame> answers = server.ask(Frame.of(Frame.LIST));
+      if (answers.getLast().type() != Frame.OK) {
+        throw failure("recovery", answers.getLast());
+      }
+      for (Frame answer : answers.subList(0, answers.size() - 1)) {
+        Sandbox sandbox = Sandbox.of(answer);
+        var machine = new NativeMachine(sandbox, server, runDirectory);
+        if (known.contains(sandbox.id())) {
+          continue;
+        }
+        if (sandbox.running()) {
+          known.add(sandbox.id());
+          found.add(machine);
+        } else {
+          machine.destroy();
+        }
+      }
+    } catch (IOException e) {
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "recovery: " + e.getMessage(), e);
+    }
+    return found;
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+
+  /** What a FAILED answer means to the caller. */
+  static SandboxException failure(String doing, Frame answer) {
+    String step = answer.text(Frame.STEP);
+    String message =
+        doing + ", " + step + ": " + Text.printable(answer.text(Frame.MESSAGE), MAX_MESSAGE);
+    return switch (answer.text(Frame.KIND)) {
+      case "isolation" ->
+          new SandboxException(ErrorCode.ISOLATION_NOT_AVAILABLE, message)
+              .withHint("mend it on the host, or accept its absence with allow-missing: " + step);
+      case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
+      case "busy" -> new SandboxException(ErrorCode.LIMIT_REACHED, message);
+      default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
+    };
+  }
+}

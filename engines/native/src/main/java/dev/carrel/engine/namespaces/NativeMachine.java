@@ -1,0 +1,149 @@
+package dev.carrel.engine.namespaces;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ByteChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** One sandbox of the spawn server. */
+final class NativeMachine implements Machine {
+  private static final int SIGKILL = 9;
+
+  private final Sandbox sandbox;
+  private final SpawnServer server;
+  private final Path folder;
+  private final ReentrantLock lock = new ReentrantLock();
+  private @Nullable Counters counters;
+  private Usage last = Usage.NONE;
+  private volatile boolean destroyed;
+
+  NativeMachine(Sandbox sandbox, SpawnServer server, Path runDirectory) {
+    this.sandbox = sandbox;
+    this.server = server;
+    this.folder = runDirectory.resolve(sandbox.id().value());
+  }
+
+  @Override
+  public SandboxId id() {
+    return sandbox.id();
+  }
+
+  @Override
+  public Isolation isolation() {
+    return sandbox.isolation();
+  }
+
+  @Override
+  public Limits limits() {
+    return sandbox.limits();
+  }
+
+  /** The guest's process as the host numbers it. */
+  long pid() {
+    return sandbox.pid();
+  }
+
+  @Override
+  public ByteChannel openGuest() throws IOException {
+    return SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("guest.sock")));
+  }
+
+  @Override
+  public Usage usage() {
+    lock.lock();
+    try {
+      if (!destroyed) {
+        if (counters == null) {
+          counters = Counters.open(sandbox.cgroups());
+        }
+        last = counters.read();
+      }
+    } catch (IOException e) {
+      // Its groups are gone, so it is dead: what was counted last stays true.
+      destroyedElsewhere();
+    } finally {
+      lock.unlock();
+    }
+    return last;
+  }
+
+  @Override
+  public Optional<Death> death() {
+    if (destroyed || Files.notExists(folder)) {
+      return Optional.of(new Death(Death.Cause.STOPPED, "it was destroyed"));
+    }
+    try {
+      Frame status = server.ask(Frame.of(Frame.STATUS).with(Frame.ID, id().value())).getLast();
+      if (status.type() != Frame.STATUS_IS) {
+        return Optional.of(new Death(Death.Cause.UNKNOWN, status.text(Frame.MESSAGE)));
+      }
+      return status.number(Frame.RUNNING) == 1 ? Optional.empty() : Optional.of(death(status));
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED, "asking for " + id() + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static Death death(Frame status) {
+    Optional<Long> signal = status.findNumber(Frame.SIGNAL);
+    Optional<Long> code = status.findNumber(Frame.EXIT_CODE);
+    long oomKills = status.findNumber(Frame.OOM_KILLS).orElse(0L);
+    if (signal.isPresent() && signal.get() == SIGKILL) {
+      return oomKills > 0
+          ? new Death(
+              Death.Cause.OUT_OF_MEMORY,
+              "the kernel killed " + oomKills + " processes at the memory limit, the guest too")
+          : new Death(Death.Cause.KILLED, "its guest was killed by signal 9");
+    }
+    if (signal.isPresent()) {
+      return new Death(Death.Cause.CRASHED, "its guest ended by signal " + signal.get());
+    }
+    if (code.isPresent()) {
+      return code.get() == 0
+          ? new Death(Death.Cause.STOPPED, "its guest ended in order")
+          : new Death(Death.Cause.CRASHED, "its guest ended with code " + code.get());
+    }
+    return new Death(Death.Cause.UNKNOWN, "its guest ended while no server watched it");
+  }
+
+  @Override
+  public void destroy() {
+    if (!destroyed && Files.exists(folder)) {
+      Frame answer;
+      try {
+        answer = server.ask(Frame.of(Frame.DESTROY).with(Frame.ID, id().value())).getLast();
+      } catch (IOException e) {
+        throw new SandboxException(
+            ErrorCode.ENGINE_FAILED, "destroying " + id() + ": " + e.getMessage(), e);
+      }
+      if (answer.type() != Frame.OK) {
+        throw NativeEngine.failure("destroy", answer);
+      }
+    }
+    lock.lock();
+    try {
+      destroyedElsewhere();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void destroyedElsewhere() {
+    destroyed = true;
+    if (counters != null) {
+      counters.close();
+      counters = null;
+    }
+  }
+}

@@ -1,0 +1,219 @@
+package dev.carrel.engine.namespaces;
+
+import dev.carrel.spi.Text;
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to the spawn server of one run directory. Starts it when nobody answers there, replaces
+ * it when it is of another build, and keeps a few connections. Safe for many threads.
+ *
+ * <p>After {@link #close} it can still be asked, once per connection: machines outlive their
+ * engine.
+ */
+final class SpawnServer implements AutoCloseable {
+  private static final Duration ANSWER = Duration.ofSeconds(30);
+  private static final Duration START = Duration.ofSeconds(15);
+  private static final int ATTEMPTS = 5;
+  private static final int MAX_KEPT = 8;
+
+  private final Path runDirectory;
+  private final Path libDirectory;
+  private final Path socket;
+  private final ConcurrentLinkedDeque<SpawnConnection> kept = new ConcurrentLinkedDeque<>();
+  private final ReentrantLock starting = new ReentrantLock();
+  private volatile @Nullable String build;
+  private volatile boolean closed;
+
+  SpawnServer(Path runDirectory, Path libDirectory) {
+    this.runDirectory = runDirectory;
+    this.libDirectory = libDirectory;
+    this.socket = runDirectory.resolve("spawn.sock");
+  }
+
+  /**
+   * Sends one request and returns its answers: any listing, and last what ends it.
+   *
+   * @param undo what to ask first when a server ended over the request and it is made again
+   */
+  List<Frame> ask(Frame request, Optional<Frame> undo) throws IOException {
+    for (var connection = kept.pollFirst(); connection != null; connection = kept.pollFirst()) {
+      try {
+        return exchange(connection, request);
+      } catch (ClosedChannelException e) {
+        throw e; // by the deadline or an interrupt: asking again would not help
+      } catch (IOException e) {
+        // The server that this connection was kept for has ended. Its sandboxes live on.
+        if (undo.isPresent()) {
+          exchange(connect(), undo.get());
+        }
+      }
+    }
+    return exchange(connect(), request);
+  }
+
+  List<Frame> ask(Frame request) throws IOException {
+    return ask(request, Optional.empty());
+  }
+
+  /** Ends the server if it has neither sandboxes nor other clients. */
+  @Override
+  public void close() {
+    closed = true;
+    for (var connection = kept.pollFirst(); connection != null; connection = kept.pollFirst()) {
+      connection.close();
+    }
+    try {
+      leaveIfIdle(SpawnConnection.open(socket));
+    } catch (IOException e) {
+      // It has ended before us, which is what we wanted.
+    }
+  }
+
+  private List<Frame> exchange(SpawnConnection connection, Frame request) throws IOException {
+    Future<?> deadline = closeAfter(connection, ANSWER);
+    boolean reusable = false;
+    try {
+      connection.send(request);
+      var answers = new ArrayList<Frame>();
+      do {
+        answers.add(connection.receive());
+      } while (request.type() == Frame.LIST && answers.getLast().type() == Frame.SANDBOX);
+      reusable = !closed && kept.size() < MAX_KEPT;
+      if (closed) {
+        leaveIfIdle(connection);
+      }
+      return answers;
+    } finally {
+      deadline.cancel(false);
+      if (reusable) {
+        kept.addFirst(connection);
+      } else {
+        connection.close();
+      }
+    }
+  }
+
+  private static void leaveIfIdle(SpawnConnection connection) throws IOException {
+    Future<?> deadline = closeAfter(connection, ANSWER);
+    try (connection) {
+      connection.send(Frame.of(Frame.LEAVE).with(Frame.IF_IDLE, 1));
+      if (connection.receive().findNumber(Frame.IF_IDLE).isPresent()) {
+        connection.awaitEnd();
+      }
+    } finally {
+      deadline.cancel(false);
+    }
+  }
+
+  private static Future<?> closeAfter(SpawnConnection connection, Duration time) {
+    return ForkJoinPool.commonPool()
+        .schedule(connection::close, time.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /** A connection to a server of our own build, started if need be. */
+  private SpawnConnection connect() throws IOException {
+    IOException last = new IOException("the spawn server does not answer");
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      Optional<SpawnConnection> connection = Optional.empty();
+      try {
+        connection = Optional.of(SpawnConnection.open(socket));
+        if (greet(connection.get())) {
+          return connection.get();
+        }
+      } catch (ClosedChannelException e) {
+        throw e;
+      } catch (IOException e) {
+        last = e;
+      }
+      connection.ifPresent(SpawnConnection::close);
+      start();
+    }
+    throw last;
+  }
+
+  /** Whether it is of our build; one that is not has been asked to leave and has left. */
+  private boolean greet(SpawnConnection connection) throws IOException {
+    Future<?> deadline = closeAfter(connection, ANSWER);
+    try {
+      connection.send(Frame.of(Frame.HELLO));
+      if (connection.receive().text(Frame.BUILD).equals(build())) {
+        return true;
+      }
+      connection.send(Frame.of(Frame.LEAVE));
+      connection.receive();
+      connection.awaitEnd();
+      return false;
+    } finally {
+      deadline.cancel(false);
+    }
+  }
+
+  private void start() throws IOException {
+    Files.createDirectories(
+        runDirectory,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    var builder =
+        new ProcessBuilder(
+                libDirectory.resolve("guest").toString(),
+                "spawn",
+                "--run",
+                runDirectory.toString(),
+                "--lib",
+                libDirectory.toString(),
+                "--build",
+                build())
+            .redirectErrorStream(true)
+            .redirectInput(Path.of("/dev/null").toFile());
+    String runtime = builder.environment().get("XDG_RUNTIME_DIR");
+    builder.environment().clear();
+    if (runtime != null) {
+      builder.environment().put("XDG_RUNTIME_DIR", runtime);
+    }
+    starting.lock();
+    try {
+      Process process = builder.start();
+      if (!process.waitFor(START.toMillis(), TimeUnit.MILLISECONDS)) {
+        process.destroyForcibly();
+        throw new IOException("the spawn server did not start in " + START);
+      }
+      if (process.exitValue() != 0) {
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        throw new IOException("the spawn server ended: " + Text.printable(said.strip(), 500));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while the spawn server started", e);
+    } finally {
+      starting.unlock();
+    }
+  }
+
+  /** Tells builds of the guest program apart. */
+  private String build() throws IOException {
+    String known = build;
+    if (known == null) {
+      byte[] program = Files.readAllBytes(libDirectory.resolve("guest"));
+      var sum = new CRC32C();
+      sum.update(program);
+      known = program.length + "-" + Long.toHexString(sum.getValue());
+      build = known;
+    }
+    return known;
+  }
+}

@@ -5,6 +5,7 @@ import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.Recovery;
+import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxWatch;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
@@ -14,6 +15,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * The control plane, assembled. Opening it finds the sandboxes of an earlier process again; closing
@@ -40,9 +42,10 @@ public final class Control implements AutoCloseable {
             database,
             settings.dataDirectory().resolve("execs"),
             telemetry);
-    contexts = new Contexts();
+    contexts =
+        new Contexts(sandboxes, settings.contexts(), database, settings.libDirectory(), telemetry);
     files = new Files(sandboxes, settings.files());
-    new Recovery(sandboxes, engines).run();
+    recover();
     watch = new SandboxWatch(sandboxes, settings.sandboxes());
   }
 
@@ -88,8 +91,19 @@ public final class Control implements AutoCloseable {
   public void close() {
     sandboxes.close();
     watch.close();
+    contexts.close();
     execs.close();
     database.close();
     engines.close();
+  }
+
+  private void recover() {
+    List<RunningSandbox> found = new Recovery(sandboxes, engines).run();
+    execs.recoverLost(
+        found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet()));
+    for (RunningSandbox sandbox : found) {
+      // The answer of a busy interpreter can take its time: nobody waits for that here.
+      execs.recover(sandbox, contexts.recover(sandbox));
+    }
   }
 }

@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param startTimeout for an interpreter to become ready
  * @param maxQueued cells waiting for one context
  * @param maxDisplay of all displays of one cell together; what is over it is left out and said so
- * @param maxFrame of one frame from a kernel
+ * @param maxFrame of one value from a kernel; a larger one is left out and said so
  */
 public record ContextSettings(
     Duration defaultTimeout,
@@ -37,7 +37,7 @@ public record ContextSettings(
         16,
         DataSize.ofMebibytes(4),
         DataSize.ofMebibytes(16),
-        DataSize.ofMebibytes(64),
+        DataSize.ofMebibytes(16),
         50_000,
         120_000,
         30_000,

@@ -1,49 +1,422 @@
 package dev.carrel.control.context;
 
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.SandboxListener;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.store.Database;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.guest.ExecRequest;
+import dev.carrel.guest.ExecSession;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
-/** Persistent interpreters: one cell at a time each, the others wait in line. */
-@SuppressWarnings("DoNotCallSuggester")
-public final class Contexts {
+/**
+ * Persistent interpreters: one cell at a time each, the others wait in line. A cell that takes too
+ * long is interrupted, and its interpreter killed when that does not help; every answer says
+ * whether the state survived. Safe for many threads.
+ */
+public final class Contexts implements SandboxListener, AutoCloseable {
+  private static final String KERNELS = "/opt/carrel/kernels";
+  private static final long MAX_DISPLAY_IN_FLIGHT = 256L << 20;
+  private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration JOIN_PATIENCE = Duration.ofSeconds(2);
+  private static final String RESTARTED =
+      "the interpreter was started anew: what earlier cells defined is gone";
 
-  public Context create(Caller caller, SandboxId sandbox, CreateContext request) {
-    throw dev.carrel.control.telemetry.Soon.here();
+  private final Sandboxes sandboxes;
+  private final ContextSettings settings;
+  private final ContextStore store;
+  private final Telemetry telemetry;
+  private final Path libDirectory;
+  private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
+  private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
+  // Random start: ids of this process must not meet those of an earlier one in the same kernel.
+  private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
+  private final ScheduledThreadPoolExecutor timer =
+      new ScheduledThreadPoolExecutor(
+          1, Thread.ofPlatform().daemon().name("context-timeouts").factory());
+
+  public Contexts(
+      Sandboxes sandboxes,
+      ContextSettings settings,
+      Database database,
+      Path libDirectory,
+      Telemetry telemetry) {
+    this.sandboxes = sandboxes;
+    this.settings = settings;
+    this.store = new ContextStore(database);
+    this.libDirectory = libDirectory;
+    this.telemetry = telemetry;
+    timer.setRemoveOnCancelPolicy(true);
+    sandboxes.listen(this);
+  }
+
+  /** Starts an interpreter; returns when it is ready. */
+  public Context create(Caller caller, SandboxId sandbox, CreateContext request)
+      throws InterruptedException {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    SandboxContexts box = box(sandbox);
+    LiveContext context = box.add(request);
+    context.takeTurn(settings.maxQueued());
+    try {
+      startKernel(running, box, context);
+      return context.snapshot();
+    } finally {
+      context.endTurn();
+    }
   }
 
   public List<Context> list(Caller caller, SandboxId sandbox) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    sandboxes.requireVisible(caller, sandbox);
+    SandboxContexts box = boxes.get(sandbox);
+    return box == null ? List.of() : box.list().stream().map(LiveContext::snapshot).toList();
   }
 
   public Context get(Caller caller, SandboxId sandbox, ContextId context) {
-    throw dev.carrel.control.telemetry.Soon.here();
+    sandboxes.requireVisible(caller, sandbox);
+    return find(sandbox, context).snapshot();
   }
 
-  public void delete(Caller caller, SandboxId sandbox, ContextId context) {
-    throw dev.carrel.control.telemetry.Soon.here();
+  /** Ends the interpreter, whatever it is doing. */
+  public void delete(Caller caller, SandboxId sandbox, ContextId id) throws InterruptedException {
+    sandboxes.requireRunning(caller, sandbox);
+    LiveContext context = find(sandbox, id);
+    context.delete();
+    box(sandbox).remove(context);
+    store.remove(id);
+    Kernel kernel = context.kernel();
+    if (kernel != null) {
+      end(kernel);
+    }
   }
 
   /** Stops the running cell and keeps the state; does nothing when no cell runs. */
-  public void interrupt(Caller caller, SandboxId sandbox, ContextId context) {
-    throw dev.carrel.control.telemetry.Soon.here();
+  public void interrupt(Caller caller, SandboxId sandbox, ContextId id) {
+    sandboxes.requireRunning(caller, sandbox);
+    LiveContext context = find(sandbox, id);
+    Kernel kernel = context.kernel();
+    if (kernel != null && context.cell() != null) {
+      kernel.interrupt();
+    }
   }
 
-  /** Ends the interpreter and starts a fresh one. */
-  public Context restart(Caller caller, SandboxId sandbox, ContextId context) {
-    throw dev.carrel.control.telemetry.Soon.here();
+  /** Ends the interpreter, with the cell that may be running, and starts a fresh one. */
+  public Context restart(Caller caller, SandboxId sandbox, ContextId id)
+      throws InterruptedException {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    LiveContext context = find(sandbox, id);
+    Kernel old = context.kernel();
+    if (old != null) {
+      end(old);
+    }
+    context.takeTurn(settings.maxQueued());
+    try {
+      // A cell that waited may have started a fresh one already: that one is as good.
+      Kernel now = context.kernel();
+      if (now == null || !now.alive()) {
+        startKernel(running, box(sandbox), context);
+      }
+      return context.snapshot();
+    } finally {
+      context.endTurn();
+    }
   }
 
   /** Runs a cell, live. Returns when it is its turn. */
   public CodeStream start(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    var events = new CellEvents();
+    Run run = begin(caller, sandbox, request, events);
+    return new CodeStream(events, () -> stop(run));
   }
 
   /** Runs a cell to its end. Interrupting the thread interrupts the cell. */
   public CodeResult execute(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
-    throw dev.carrel.control.telemetry.Soon.here();
+    Run run = begin(caller, sandbox, request, null);
+    try {
+      return run.cell().await();
+    } catch (InterruptedException e) {
+      stop(run);
+      throw e;
+    }
   }
+
+  @Override
+  public void ended(SandboxId id) {
+    // Each kernel notices by itself that its guest is gone.
+  }
+
+  @Override
+  public void removed(SandboxId id) {
+    boxes.remove(id);
+  }
+
+  /**
+   * Joins the interpreters that an earlier process left in a sandbox; one that answers keeps its
+   * state. Returns their execs.
+   */
+  public Set<ExecId> recover(RunningSandbox sandbox) {
+    var execs = new HashSet<ExecId>();
+    for (ContextStore.Row row : store.list(sandbox.id())) {
+      var context =
+          new LiveContext(
+              row.id(),
+              sandbox.id(),
+              row.request(),
+              row.isDefault(),
+              row.createdAt(),
+              row.executionCount());
+      box(sandbox.id()).adopt(context);
+      ExecId exec = row.exec();
+      if (exec != null) {
+        execs.add(exec);
+        join(sandbox, context, exec);
+      }
+    }
+    return execs;
+  }
+
+  /** Lets go of all interpreters; they live on. */
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    for (SandboxContexts box : boxes.values()) {
+      for (LiveContext context : box.list()) {
+        Kernel kernel = context.kernel();
+        if (kernel != null) {
+          store.save(context);
+          kernel.leave();
+        }
+      }
+    }
+  }
+
+  private Run begin(
+      Caller caller, SandboxId sandbox, ExecuteCode request, @Nullable CellEvents events)
+      throws InterruptedException {
+    Duration timeout = timeout(request);
+    checkCode(request.code());
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    SandboxContexts box = box(sandbox);
+    LiveContext context = context(box, sandbox, request);
+    context.takeTurn(settings.maxQueued());
+    boolean begun = false;
+    try {
+      Kernel kernel = context.kernel();
+      String note = null;
+      if (kernel == null || !kernel.alive()) {
+        note = context.everStarted() ? RESTARTED : null;
+        kernel = startKernel(running, box, context);
+      }
+      var cell = new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, note);
+      RunningSandbox.Use use = running.use();
+      context.cell(cell);
+      var run = new Run(context, kernel, cell);
+      Future<?> alarm = timer.schedule(() -> timeOut(run), timeout.toNanos(), TimeUnit.NANOSECONDS);
+      cell.whenOver(
+          result -> {
+            alarm.cancel(false);
+            use.close();
+            context.endTurn();
+            running.countExec(result.duration());
+            telemetry.time("cells", result.duration());
+          });
+      begun = true;
+      kernel.execute(cell, request.code());
+      return run;
+    } finally {
+      if (!begun) {
+        context.endTurn();
+      }
+    }
+  }
+
+  private LiveContext context(SandboxContexts box, SandboxId sandbox, ExecuteCode request) {
+    ContextId id = request.context();
+    if (id == null) {
+      Language language = request.language();
+      return box.defaultFor(language == null ? Language.PYTHON : language);
+    }
+    LiveContext context = find(sandbox, id);
+    if (request.language() != null && request.language() != context.language()) {
+      throw SandboxException.invalid(
+          "language", "context " + id + " speaks " + context.language().wireName());
+    }
+    return context;
+  }
+
+  private Kernel startKernel(RunningSandbox sandbox, SandboxContexts box, LiveContext context)
+      throws InterruptedException {
+    long begin = System.nanoTime();
+    String folder =
+        sandbox.sharesHostFiles()
+            ? libDirectory.resolve("kernels").toAbsolutePath().toString()
+            : KERNELS;
+    KernelCommand command = KernelCommand.of(context.language(), folder);
+    boolean started = false;
+    try {
+      var exec = ExecId.random();
+      var environment = new HashMap<>(sandbox.environment());
+      environment.putAll(context.request().environment());
+      ExecSession session =
+          sandbox
+              .guest()
+              .exec(
+                  exec,
+                  ExecRequest.of(
+                          new Command(
+                              command.arguments(),
+                              Map.of(),
+                              context.request().cwd(),
+                              null,
+                              null,
+                              false),
+                          environment)
+                      .withKeep(true)
+                      .withControl(true));
+      var kernel = new Kernel(sandbox, exec, session);
+      kernel.begin();
+      kernel.awaitReady(settings.startTimeout(), command);
+      context.kernel(kernel);
+      context.resetExecutions();
+      store.save(context);
+      started = true;
+      telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
+      return kernel;
+    } catch (SandboxException e) {
+      throw sandbox.explain(e);
+    } finally {
+      if (!started && !context.everStarted()) {
+        // It never was: the next attempt must not find a context that cannot work.
+        context.delete();
+        box.remove(context);
+      }
+    }
+  }
+
+  private void join(RunningSandbox sandbox, LiveContext context, ExecId exec) {
+    Kernel kernel;
+    try {
+      kernel = new Kernel(sandbox, exec, sandbox.attachAtEnd(exec));
+    } catch (SandboxException e) {
+      // It ended while nobody looked. The next cell starts another and says so.
+      context.lost();
+      return;
+    }
+    context.kernel(kernel);
+    context.joining();
+    Thread.ofVirtual().name(sandbox.id() + "-join").start(() -> awaitJoined(context, kernel));
+  }
+
+  private void awaitJoined(LiveContext context, Kernel kernel) {
+    try {
+      int ping = ids.incrementAndGet();
+      boolean answered = kernel.answers(ping, JOIN_PATIENCE);
+      if (!answered && kernel.alive()) {
+        // Busy with a cell that nobody waits for any more.
+        kernel.interrupt();
+        answered = kernel.awaitAnswer(settings.interruptGrace());
+      }
+      if (!answered) {
+        end(kernel);
+      }
+    } catch (SandboxException e) {
+      context.lost();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      context.endTurn();
+    }
+  }
+
+  private void timeOut(Run run) {
+    run.cell().timedOut();
+    stop(run);
+  }
+
+  /** Interrupts; kills after the grace. On a thread of its own: each step may take a while. */
+  private void stop(Run run) {
+    Thread.ofVirtual()
+        .name(run.context().id() + "-stop")
+        .start(
+            () -> {
+              try {
+                run.cell().stopWaiting();
+                run.kernel().interrupt();
+                if (!run.cell().await(settings.interruptGrace())) {
+                  end(run.kernel());
+                }
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  private static void end(Kernel kernel) throws InterruptedException {
+    kernel.kill();
+    if (!kernel.awaitEnd(KILL_PATIENCE)) {
+      kernel.abandon();
+    }
+  }
+
+  private LiveContext find(SandboxId sandbox, ContextId id) {
+    SandboxContexts box = boxes.get(sandbox);
+    LiveContext context = box == null ? null : box.find(id);
+    if (context == null) {
+      throw new SandboxException(ErrorCode.CONTEXT_NOT_FOUND, "there is no context " + id);
+    }
+    return context;
+  }
+
+  private SandboxContexts box(SandboxId id) {
+    return boxes.computeIfAbsent(id, _ -> new SandboxContexts(id, settings.maxContexts()));
+  }
+
+  private Duration timeout(ExecuteCode request) {
+    Duration asked = request.timeout();
+    if (asked == null) {
+      return settings.defaultTimeout();
+    }
+    if (!asked.isPositive() || asked.compareTo(settings.maxTimeout()) > 0) {
+      throw SandboxException.invalid(
+          "timeout_seconds", "must be positive and at most " + settings.maxTimeout().toSeconds());
+    }
+    return asked;
+  }
+
+  private void checkCode(String code) {
+    // A character has at most three bytes in UTF-8: most code needs no closer look.
+    if (code.length() * 3L > settings.maxCode().bytes()
+        && code.getBytes(StandardCharsets.UTF_8).length > settings.maxCode().bytes()) {
+      throw new SandboxException(
+              ErrorCode.TOO_LARGE, "code: more than " + settings.maxCode().bytes() + " bytes")
+          .withHint("write it to a file and import that");
+    }
+  }
+
+  /** A cell under way. */
+  private record Run(LiveContext context, Kernel kernel, Cell cell) {}
 }

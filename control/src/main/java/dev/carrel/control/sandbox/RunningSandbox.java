@@ -4,6 +4,7 @@ import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 /**
  * A sandbox whose machine runs, as the other features use it. Counts in memory; the counts reach
@@ -66,9 +68,9 @@ public final class RunningSandbox {
     return machine.usage();
   }
 
-  /** The name of the engine that runs it. */
-  public String engine() {
-    return row.engine();
+  /** Whether it sees the host's own files, as only an engine that isolates nothing lets it. */
+  public boolean sharesHostFiles() {
+    return machine.isolation().strength() == Isolation.Strength.NONE;
   }
 
   public void countExec(Duration duration) {
@@ -119,10 +121,19 @@ public final class RunningSandbox {
    * after us and call the exec busy until then.
    */
   public ExecSession attach(ExecId id, long from) {
+    return whenFree(() -> guest.attach(id, from));
+  }
+
+  /** As {@link #attach}, for what comes from now on. */
+  public ExecSession attachAtEnd(ExecId id) {
+    return whenFree(() -> guest.attachAtEnd(id));
+  }
+
+  private static ExecSession whenFree(Supplier<ExecSession> attach) {
     long end = System.nanoTime() + ATTACH_PATIENCE.toNanos();
     while (true) {
       try {
-        return guest.attach(id, from);
+        return attach.get();
       } catch (SandboxException e) {
         if (e.code() != ErrorCode.WRONG_STATE || System.nanoTime() - end > 0) {
           throw e;

@@ -1,0 +1,87 @@
+package dev.carrel.control.context;
+
+import dev.carrel.spi.ExecEvent;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Events on their way from a kernel to one reader, bounded in bytes. A slow reader makes the kernel
+ * wait; once the cell is to be stopped, what does not fit is dropped instead. Done always arrives.
+ */
+final class CellEvents {
+  private static final long MAX_BYTES = 4 << 20;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final Deque<CodeEvent> events = new ArrayDeque<>();
+  private long bytes;
+  private boolean dropping;
+
+  void put(CodeEvent event) throws InterruptedException {
+    long size = size(event);
+    lock.lock();
+    try {
+      while (bytes > 0 && bytes + size > MAX_BYTES && !dropping) {
+        changed.await();
+      }
+      boolean last = event instanceof CodeEvent.Done;
+      if (bytes + size <= MAX_BYTES || bytes == 0 || last) {
+        events.add(event);
+        bytes += size;
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** From now on nobody waits for room. */
+  void drop() {
+    lock.lock();
+    try {
+      dropping = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Null when nothing came in time. */
+  @Nullable CodeEvent take(long nanos) throws InterruptedException {
+    long left = nanos;
+    lock.lock();
+    try {
+      while (events.isEmpty()) {
+        if (left <= 0) {
+          return null;
+        }
+        left = changed.awaitNanos(left);
+      }
+      CodeEvent event = events.remove();
+      bytes -= size(event);
+      changed.signalAll();
+      return event;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  static long size(CodeEvent event) {
+    return switch (event) {
+      case CodeEvent.Output(ExecEvent.Channel _, ByteBuffer output) -> output.remaining();
+      case CodeEvent.Result(MimeBundle bundle) -> size(bundle);
+      case CodeEvent.Display(MimeBundle bundle) -> size(bundle);
+      case CodeEvent.Failed(CodeError error) ->
+          error.message().length() + (long) error.traceback().length();
+      case CodeEvent.Done _ -> 0;
+    };
+  }
+
+  static long size(MimeBundle bundle) {
+    return bundle.items().stream().mapToLong(item -> item.data().length).sum();
+  }
+}

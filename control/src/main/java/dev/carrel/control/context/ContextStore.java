@@ -1,0 +1,97 @@
+package dev.carrel.control.context;
+
+import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Lines;
+import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import org.jdbi.v3.core.statement.StatementContext;
+import org.jspecify.annotations.Nullable;
+
+/** Rows of contexts: just enough to find their interpreters again. */
+final class ContextStore {
+  private final Database database;
+
+  ContextStore(Database database) {
+    this.database = database;
+  }
+
+  /** Writes soon what the context is now. */
+  void save(LiveContext context) {
+    Context now = context.snapshot();
+    CreateContext request = context.request();
+    Kernel kernel = context.kernel();
+    String exec = kernel == null ? null : kernel.exec().value();
+    database.later(
+        handle ->
+            handle
+                .createUpdate(
+                    """
+                    INSERT INTO context (id, sandbox_id, language, cwd, environment, is_default,
+                      exec_id, execution_count, created_at, last_used_at)
+                    SELECT :id, :sandbox, :language, :cwd, :environment, :default,
+                      :exec, :count, :created, :used
+                    WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)
+                    ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id,
+                      execution_count = excluded.execution_count,
+                      last_used_at = excluded.last_used_at""")
+                .bind("id", now.id().value())
+                .bind("sandbox", now.sandbox().value())
+                .bind("language", now.language().wireName())
+                .bind("cwd", request.cwd())
+                .bind("environment", Lines.ofMap(request.environment()))
+                .bind("default", now.isDefault())
+                .bind("exec", exec)
+                .bind("count", now.executionCount())
+                .bind("created", now.createdAt().toEpochMilli())
+                .bind("used", now.lastUsedAt().toEpochMilli())
+                .execute());
+  }
+
+  void remove(ContextId id) {
+    database.later(handle -> handle.execute("DELETE FROM context WHERE id = ?", id.value()));
+  }
+
+  List<Row> list(SandboxId sandbox) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT * FROM context WHERE sandbox_id = :id ORDER BY created_at")
+                .bind("id", sandbox.value())
+                .map(ContextStore::row)
+                .list());
+  }
+
+  private static Row row(ResultSet row, StatementContext context) throws SQLException {
+    String exec = row.getString("exec_id");
+    return new Row(
+        new ContextId(text(row, "id")),
+        new CreateContext(
+            Language.parse(text(row, "language")),
+            row.getString("cwd"),
+            Lines.toMap(text(row, "environment"))),
+        row.getBoolean("is_default"),
+        exec == null ? null : new ExecId(exec),
+        row.getLong("execution_count"),
+        Instant.ofEpochMilli(row.getLong("created_at")));
+  }
+
+  private static String text(ResultSet row, String column) throws SQLException {
+    return Objects.requireNonNullElse(row.getString(column), "");
+  }
+
+  /** What is known of a context of an earlier process. */
+  record Row(
+      ContextId id,
+      CreateContext request,
+      boolean isDefault,
+      @Nullable ExecId exec,
+      long executionCount,
+      Instant createdAt) {}
+}

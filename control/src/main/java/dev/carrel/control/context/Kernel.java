@@ -1,0 +1,363 @@
+package dev.carrel.control.context;
+
+import dev.carrel.control.exec.Causes;
+import dev.carrel.control.exec.HeadTail;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.guest.ExecSession;
+import dev.carrel.guest.GuestEvent;
+import dev.carrel.guest.SignalScope;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent.Cause;
+import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One interpreter process and the conversation with it. A thread of its own reads all that comes;
+ * at most one cell runs at a time, which the owner sees to. Nothing the kernel sends is trusted.
+ */
+final class Kernel {
+  private static final Logger LOG = LoggerFactory.getLogger(Kernel.class);
+  private static final int SIGINT = 2;
+  private static final int SIGKILL = 9;
+  private static final int NOT_FOUND = 127;
+  private static final int MAX_BETWEEN = 64 * 1024;
+  private static final int SHOWN_STDERR = 2000;
+  private static final int MAX_ERROR = 4 << 20;
+  // No cell that was shorter than this can have filled a sandbox's memory.
+  private static final Duration WORTH_A_LOOK = Duration.ofMillis(5);
+
+  private final RunningSandbox sandbox;
+  private final ExecId exec;
+  private final ExecSession session;
+  private final KernelFrames frames;
+  private final CountDownLatch ready = new CountDownLatch(1);
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final List<CodeEvent.Output> between = new ArrayList<>();
+  private final HeadTail startOutput = new HeadTail(SHOWN_STDERR);
+  private final Object turn = new Object();
+  private int betweenBytes;
+  private @Nullable Cell cell;
+  private Machine.Usage baseline;
+  private volatile KernelEvent.@Nullable Ready greeting;
+  private volatile Cell.@Nullable Death death;
+  private volatile boolean notFound;
+  private volatile boolean leaving;
+  private volatile @Nullable String broken;
+
+  Kernel(RunningSandbox sandbox, ExecId exec, ExecSession session) {
+    this.sandbox = sandbox;
+    this.exec = exec;
+    this.session = session;
+    this.baseline = sandbox.usage();
+    this.frames = new KernelFrames(this::takeRoom);
+  }
+
+  void begin() {
+    Thread.ofVirtual().name(sandbox.id() + "-" + exec).start(this::read);
+  }
+
+  ExecId exec() {
+    return exec;
+  }
+
+  boolean alive() {
+    return death == null;
+  }
+
+  KernelEvent.@Nullable Ready greeting() {
+    return greeting;
+  }
+
+  /** Waits until it serves requests; throws when it cannot. */
+  void awaitReady(Duration time, KernelCommand command) throws InterruptedException {
+    boolean inTime = ready.await(time.toNanos(), TimeUnit.NANOSECONDS);
+    Cell.Death dead = death;
+    if (inTime && dead == null) {
+      return;
+    }
+    if (dead == null) {
+      kill();
+      throw new SandboxException(
+          ErrorCode.LANGUAGE_NOT_AVAILABLE,
+          "the interpreter was not ready after %d ms".formatted(time.toMillis()));
+    }
+    if (sandbox.died()) {
+      throw sandbox.explain(new SandboxException(ErrorCode.GUEST_LOST, dead.message()));
+    }
+    String said;
+    synchronized (turn) {
+      said = startOutput.text().text();
+    }
+    throw new SandboxException(
+            ErrorCode.LANGUAGE_NOT_AVAILABLE,
+            notFound
+                ? command.arguments().getFirst() + " is not in the sandbox's image"
+                : "the interpreter could not start: "
+                    + dead.message()
+                    + (said.isBlank() ? "" : ": " + said.strip()))
+        .withHint("the image needs " + command.needs());
+  }
+
+  /** After joining a kernel of an earlier process: asks whether it still listens. */
+  boolean answers(int id, Duration time) throws InterruptedException {
+    frames.resync(id);
+    begin();
+    session.control(KernelFrames.ping(id));
+    return awaitAnswer(time);
+  }
+
+  /** Goes on waiting for that answer. */
+  boolean awaitAnswer(Duration time) throws InterruptedException {
+    return ready.await(time.toNanos(), TimeUnit.NANOSECONDS) && alive();
+  }
+
+  /** Gives it code to run; what comes back goes into the cell. */
+  void execute(Cell next, String code) throws InterruptedException {
+    List<CodeEvent.Output> earlier;
+    synchronized (turn) {
+      earlier = List.copyOf(between);
+      between.clear();
+      betweenBytes = 0;
+      cell = next;
+    }
+    // Written by what an earlier cell left running: shown at the first occasion there is.
+    for (CodeEvent.Output output : earlier) {
+      next.output(output.channel(), output.bytes());
+    }
+    try {
+      session.control(KernelFrames.execute(next.id(), code));
+    } catch (SandboxException e) {
+      // It is ending; the reader learns how and tells the cell.
+      LOG.debug("kernel {} takes no code: {}", exec, e.message());
+    }
+    if (!alive()) {
+      endCell();
+    }
+  }
+
+  void interrupt() {
+    signal(SIGINT, SignalScope.MAIN);
+  }
+
+  void kill() {
+    signal(SIGKILL, SignalScope.TREE);
+  }
+
+  /** Waits until the process has ended. */
+  boolean awaitEnd(Duration time) throws InterruptedException {
+    return ended.await(time.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  /** Closes the connection to a process that does not even end when killed. */
+  void abandon() {
+    broken = "it did not end when it was killed";
+    session.close();
+  }
+
+  /** Stops listening; the process goes on for the next server to join. */
+  void leave() {
+    leaving = true;
+    session.close();
+  }
+
+  private void signal(int signal, SignalScope scope) {
+    try {
+      sandbox.guest().signal(exec, signal, scope);
+    } catch (SandboxException e) {
+      LOG.debug("kernel {} was not signalled, it has ended: {}", exec, e.message());
+    }
+  }
+
+  private void read() {
+    try {
+      while (true) {
+        GuestEvent event = session.next();
+        if (event == null) {
+          lost(broken == null ? "the connection to it ended" : broken);
+          return;
+        }
+        switch (event) {
+          case GuestEvent.Started _, GuestEvent.Gap _ -> {}
+          case GuestEvent.Output(Channel channel, ByteBuffer bytes) -> output(channel, bytes);
+          case GuestEvent.Control(ByteBuffer bytes) -> control(bytes);
+          case GuestEvent.Exited exited -> {
+            exited(exited);
+            return;
+          }
+        }
+      }
+    } catch (SandboxException e) {
+      lost(e.message());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void output(Channel channel, ByteBuffer bytes) throws InterruptedException {
+    Cell running;
+    synchronized (turn) {
+      running = cell;
+      if (running == null) {
+        if (greeting == null) {
+          startOutput.add(bytes);
+        }
+        if (betweenBytes + bytes.remaining() <= MAX_BETWEEN) {
+          betweenBytes += bytes.remaining();
+          between.add(new CodeEvent.Output(channel, bytes));
+        }
+      }
+    }
+    if (running != null) {
+      running.output(channel, bytes);
+    }
+  }
+
+  private void control(ByteBuffer bytes) throws InterruptedException {
+    try {
+      for (KernelEvent event = frames.next(bytes); event != null; event = frames.next(bytes)) {
+        take(event);
+      }
+    } catch (KernelFrames.Malformed e) {
+      // It cannot be understood any more. Only the context that did this is spoilt.
+      broken = String.valueOf(e.getMessage());
+      kill();
+      bytes.position(bytes.limit());
+    }
+  }
+
+  private boolean takeRoom(int type, int bytes) {
+    if (type == KernelFrames.ERROR) {
+      return bytes <= MAX_ERROR;
+    }
+    Cell running;
+    synchronized (turn) {
+      running = cell;
+    }
+    return running != null && running.takeRoom(bytes);
+  }
+
+  private void take(KernelEvent event) throws InterruptedException {
+    switch (event) {
+      case KernelEvent.Ready said -> {
+        if (greeting == null) {
+          greeting = said;
+          ready.countDown();
+        }
+      }
+      case KernelEvent.Pong _ -> ready.countDown();
+      case KernelEvent.Skipped _ -> {}
+      case KernelEvent.Result(int id, MimeBundle bundle) -> {
+        Cell running = running(id);
+        if (running != null) {
+          running.result(bundle);
+        }
+      }
+      case KernelEvent.Display(int id, MimeBundle bundle) -> {
+        Cell running = running(id);
+        if (running != null) {
+          running.display(bundle);
+        }
+      }
+      case KernelEvent.Failed(int id, CodeError error) -> {
+        Cell running = running(id);
+        if (running != null) {
+          running.failed(error);
+        }
+      }
+      case KernelEvent.Done(int id, KernelEvent.Status status) -> done(id, status);
+    }
+  }
+
+  private void done(int id, KernelEvent.Status status) throws InterruptedException {
+    Cell running = running(id);
+    if (running == null) {
+      return;
+    }
+    synchronized (turn) {
+      cell = null;
+    }
+    if (running.age().compareTo(WORTH_A_LOOK) > 0) {
+      baseline = sandbox.usage();
+    }
+    running.done(status);
+  }
+
+  private @Nullable Cell running(int id) {
+    synchronized (turn) {
+      return cell != null && cell.id() == id ? cell : null;
+    }
+  }
+
+  private void exited(GuestEvent.Exited exited) throws InterruptedException {
+    Cause cause = Causes.of(exited, baseline, sandbox.usage());
+    Integer code = exited.code();
+    Integer signal = exited.signal();
+    notFound = code != null && code == NOT_FOUND && exited.message() != null;
+    String reason = broken;
+    String message;
+    if (reason != null) {
+      message = "the interpreter was ended: " + reason;
+    } else if (exited.message() != null) {
+      message = String.valueOf(exited.message());
+    } else if (cause == Cause.OUT_OF_MEMORY) {
+      message = "the interpreter was killed at the sandbox's memory limit";
+    } else if (signal != null) {
+      message = "the interpreter was ended by signal " + signal;
+    } else {
+      message = "the code ended the interpreter with exit code " + code;
+    }
+    end(new Cell.Death(cause, signal, errorType(cause), message));
+  }
+
+  private void lost(String reason) {
+    if (leaving) {
+      return;
+    }
+    try {
+      end(new Cell.Death(Cause.SANDBOX_LOST, null, "SandboxLost", reason));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void end(Cell.Death how) throws InterruptedException {
+    death = how;
+    session.close();
+    ready.countDown();
+    ended.countDown();
+    endCell();
+  }
+
+  private void endCell() throws InterruptedException {
+    Cell running;
+    synchronized (turn) {
+      running = cell;
+      cell = null;
+    }
+    Cell.Death how = death;
+    if (running != null && how != null) {
+      running.died(how);
+    }
+  }
+
+  private static String errorType(Cause cause) {
+    return switch (cause) {
+      case OUT_OF_MEMORY -> "OutOfMemory";
+      case PIDS_LIMIT -> "ProcessLimit";
+      case CRASHED -> "KernelCrashed";
+      case SANDBOX_LOST -> "SandboxLost";
+      case RETURNED, NOT_STARTED, TIMED_OUT, KILLED, SIGNALLED -> "KernelDied";
+    };
+  }
+}

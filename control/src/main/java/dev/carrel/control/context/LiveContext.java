@@ -1,0 +1,174 @@
+package dev.carrel.control.context;
+
+import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Instant;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** A context with its line of waiting cells. Whoever has the turn owns the kernel. */
+final class LiveContext {
+  private final ContextId id;
+  private final SandboxId sandbox;
+  private final CreateContext request;
+  private final boolean isDefault;
+  private final Instant createdAt;
+  private final Semaphore turn = new Semaphore(1, true);
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final AtomicLong executions;
+  private volatile Instant lastUsedAt;
+  private volatile @Nullable Kernel kernel;
+  private volatile @Nullable Cell cell;
+  private volatile boolean deleted;
+  private volatile boolean everStarted;
+
+  LiveContext(
+      ContextId id,
+      SandboxId sandbox,
+      CreateContext request,
+      boolean isDefault,
+      Instant createdAt,
+      long executions) {
+    this.id = id;
+    this.sandbox = sandbox;
+    this.request = request;
+    this.isDefault = isDefault;
+    this.createdAt = createdAt;
+    this.lastUsedAt = createdAt;
+    this.executions = new AtomicLong(executions);
+  }
+
+  ContextId id() {
+    return id;
+  }
+
+  SandboxId sandbox() {
+    return sandbox;
+  }
+
+  Language language() {
+    return request.language();
+  }
+
+  CreateContext request() {
+    return request;
+  }
+
+  boolean isDefault() {
+    return isDefault;
+  }
+
+  /** Waits in line, first come first served. */
+  void takeTurn(int maxWaiting) throws InterruptedException {
+    if (turn.tryAcquire()) {
+      checkDeleted();
+      return;
+    }
+    if (waiting.incrementAndGet() > maxWaiting) {
+      waiting.decrementAndGet();
+      throw new SandboxException(
+              ErrorCode.LIMIT_REACHED,
+              "%d cells are waiting for context %s, the most that may".formatted(maxWaiting, id))
+          .withHint("wait for them, use another context, or raise contexts.max-queued");
+    }
+    try {
+      turn.acquire();
+    } finally {
+      waiting.decrementAndGet();
+    }
+    checkDeleted();
+  }
+
+  void endTurn() {
+    cell = null;
+    lastUsedAt = Instant.now();
+    turn.release();
+  }
+
+  @Nullable Kernel kernel() {
+    return kernel;
+  }
+
+  void kernel(@Nullable Kernel newKernel) {
+    kernel = newKernel;
+    if (newKernel != null) {
+      everStarted = true;
+    }
+  }
+
+  boolean everStarted() {
+    return everStarted;
+  }
+
+  @Nullable Cell cell() {
+    return cell;
+  }
+
+  void cell(Cell newCell) {
+    cell = newCell;
+  }
+
+  long nextExecution() {
+    return executions.incrementAndGet();
+  }
+
+  long executions() {
+    return executions.get();
+  }
+
+  void resetExecutions() {
+    executions.set(0);
+  }
+
+  /** Takes the first turn, for joining the interpreter of an earlier process. */
+  void joining() {
+    turn.acquireUninterruptibly();
+  }
+
+  /** Its interpreter of an earlier process is gone. */
+  void lost() {
+    everStarted = true;
+    kernel = null;
+  }
+
+  void delete() {
+    deleted = true;
+  }
+
+  Context snapshot() {
+    Kernel now = kernel;
+    KernelEvent.Ready greeting = now == null ? null : now.greeting();
+    Context.Status status;
+    if (cell != null) {
+      status = Context.Status.BUSY;
+    } else if (everStarted && (now == null || !now.alive())) {
+      status = Context.Status.DEAD;
+    } else {
+      status = Context.Status.IDLE;
+    }
+    return new Context(
+        id,
+        sandbox,
+        request.language(),
+        greeting == null ? null : greeting.version(),
+        greeting == null ? null : greeting.flavour(),
+        status,
+        isDefault,
+        executions.get(),
+        waiting.get(),
+        createdAt,
+        lastUsedAt);
+  }
+
+  private void checkDeleted() {
+    if (deleted) {
+      turn.release();
+      throw new SandboxException(ErrorCode.CONTEXT_NOT_FOUND, "context " + id + " was deleted");
+    }
+  }
+}

@@ -80,7 +80,7 @@ finish(struct exec *exec)
 	exec->finished = true;
 	guest.garbage = true;
 	exec->killed = exec->killed || (exec->started && WIFSIGNALED(exec->last.status) &&
-					exec->asked >> WTERMSIG(exec->last.status) & 1);
+					exec->asked >> (WTERMSIG(exec->last.status) - 1) & 1);
 	sink_close(&exec->input);
 	sink_close(&exec->control);
 	if (exec->ring.size == 0)

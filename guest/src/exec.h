@@ -48,7 +48,7 @@ struct exec {
 	bool finished;		/* EXITED was sent, or would have been */
 	bool listed;		/* found by its id */
 	bool timed_out, killed;
-	uint64_t asked;		/* signals that the host sent, as a bit set */
+	uint64_t asked;		/* signals that the host sent: bit 0 is signal 1 */
 	int64_t grace_ms;
 	int64_t begin, end;	/* of the main process */
 	int64_t deadline;	/* of its time limit, 0: none */

@@ -17,7 +17,7 @@ send_signal(struct exec *exec, struct bytes payload, uint8_t signal_tag, uint8_t
 	if (signal < 1 || signal > SIGNAL_MAX || scope < SCOPE_MAIN || scope > SCOPE_TREE)
 		return false;
 	if (!exec->ended) {
-		exec->asked |= signal < SIGNAL_MAX ? UINT64_C(1) << signal : 0;
+		exec->asked |= UINT64_C(1) << (signal - 1);
 		exec->killed = exec->killed || signal == SIGKILL || signal == SIGTERM;
 	}
 	exec_order(exec, (int)signal, (enum signal_scope)scope);

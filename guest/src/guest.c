@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 #define STOP_PATIENCE_US 2000000
 /* How long no connection is accepted after the kernel had no descriptor for one. */
 #define ACCEPT_PAUSE_US 20000
+#define SIGNALS 64
 
 struct guest guest;
 uint8_t scratch[SCRATCH_SIZE];
@@ -153,13 +155,14 @@ stopped(int64_t now, int64_t *deadline)
 static bool
 prepare_signals(bool first)
 {
-	sigset_t all, heard;
+	sigset_t heard;
 	/* Blocked, not handled: as PID 1 that leaves the kernel's protection against signals from inside as it is, and a
-	 * forged one finds nothing to interrupt. Programs start with an empty mask and default actions. */
-	sigfillset(&all);
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	 * forged one finds nothing to interrupt. Programs start with an empty mask and default actions. Asked of the kernel
+	 * directly, because a libc keeps some signals for threads that we do not have. */
+	const uint64_t all = UINT64_MAX, defaults[8] = {0};
+	for (int number = 1; number <= SIGNALS; number++)
+		syscall(SYS_rt_sigaction, number, defaults, NULL, sizeof all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGCHLD);
 	if (!first) {

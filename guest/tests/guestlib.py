@@ -149,9 +149,9 @@ class Guest:
 
     counter = 0
 
-    def __init__(self, binary, token=None, workspace=None, arguments=(), preexec=None):
-        self.folder = tempfile.mkdtemp(prefix="carrel-guest-")
-        os.chmod(self.folder, 0o755)
+    def __init__(self, binary, token=None, workspace=None, arguments=(), preexec=None, parent=None, mode=0o755):
+        self.folder = tempfile.mkdtemp(prefix="carrel-guest-", dir=parent)
+        os.chmod(self.folder, mode)
         self.path = os.path.join(self.folder, "s")
         self.workspace = workspace or os.path.join(self.folder, "workspace")
         os.makedirs(self.workspace, exist_ok=True)
@@ -254,6 +254,15 @@ class Guest:
 
     def live(self):
         return number(self.request(PING)[1][12])
+
+    def open_to_all(self):
+        """Lets other users reach the folder, so that only the guest's own protection is left."""
+        os.chmod(self.folder, 0o777)
+
+    def anonymous(self):
+        """Memory of the guest that no other process and no file has, in bytes."""
+        return next(int(line.split()[1]) * 1024 for line in read(f"/proc/{self.process.pid}/smaps_rollup").splitlines()
+                    if line.startswith("Anonymous:"))
 
     def memory(self):
         """Private memory of the guest itself, in bytes."""

@@ -116,7 +116,7 @@ class Killing(GuestTest):
 
     def test_a_timeout_ends_descendants_too(self):
         with self.guest() as guest:
-            connection, pids = self.daemon(guest, timeout_ms=1500, grace_ms=100)
+            connection, pids = self.daemon(guest, timeout_ms=700, grace_ms=100)
             self.assertEqual(1, connection.collect().number(32))
             self.assertGone(pids)
 

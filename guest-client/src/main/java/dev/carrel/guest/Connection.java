@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.GatheringByteChannel;
+import java.nio.channels.ScatteringByteChannel;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -140,7 +141,7 @@ final class Connection implements AutoCloseable {
     in.get(target, offset, buffered);
     ByteBuffer rest = ByteBuffer.wrap(target, offset + buffered, length - buffered);
     while (rest.hasRemaining()) {
-      if (read(rest) < 0) {
+      if (readThrough(rest) < 0) {
         throw new EOFException("the guest ended the connection within a frame");
       }
     }
@@ -207,6 +208,21 @@ final class Connection implements AutoCloseable {
       }
     }
     return true;
+  }
+
+  /** Reads into the target and, in the same call, what follows it: most often the next header. */
+  private long readThrough(ByteBuffer target) throws IOException {
+    if (!(channel instanceof ScatteringByteChannel scattering)) {
+      return read(target);
+    }
+    in.clear();
+    deadline.beginWait();
+    try {
+      return scattering.read(new ByteBuffer[] {target, in});
+    } finally {
+      deadline.endWait();
+      in.flip();
+    }
   }
 
   private int read(ByteBuffer target) throws IOException {

@@ -1,6 +1,7 @@
 package dev.carrel.guest;
 
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -49,7 +50,10 @@ final class Answer {
   Fields fields() throws IOException {
     bytes += connection.remaining();
     if (bytes > MAX_BYTES) {
-      throw new Malformed("an answer of more than " + MAX_BYTES + " bytes");
+      throw new SandboxException(
+              ErrorCode.TOO_LARGE,
+              subject + ": the answer has more than " + MAX_BYTES + " bytes")
+          .withHint("ask for fewer entries at a time");
     }
     return connection.fields();
   }

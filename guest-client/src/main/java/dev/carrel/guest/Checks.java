@@ -11,9 +11,6 @@ final class Checks {
   /** Longest line of a match that can be asked for. */
   static final int MAX_LINE = 64 * 1024;
 
-  /** Linux's PATH_MAX, without its NUL. */
-  private static final int MAX_PATH = 4095;
-
   private Checks() {}
 
   static int range(String field, int value, int min, int max) {
@@ -28,8 +25,8 @@ final class Checks {
     if (path.isEmpty()) {
       throw SandboxException.invalid(field, "must not be empty");
     }
-    if (text(field, path).length > MAX_PATH) {
-      throw SandboxException.invalid(field, "must be at most " + MAX_PATH + " bytes");
+    if (text(field, path).length > Fields.MAX_PATH) {
+      throw SandboxException.invalid(field, "must be at most " + Fields.MAX_PATH + " bytes");
     }
     return path;
   }

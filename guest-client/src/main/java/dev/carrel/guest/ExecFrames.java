@@ -64,7 +64,8 @@ final class ExecFrames {
     return new GuestEvent.Started(fields.natural(11), fields.natural(12));
   }
 
-  static GuestEvent.Exited exited(Fields fields, List<FileChange> changes) throws Malformed {
+  static GuestEvent.Exited exited(Fields fields, List<FileChange> changes, boolean changesCut)
+      throws Malformed {
     Integer code = fields.optional(Wire.TAG_CODE, 0, 255);
     Integer signal = fields.optional(Wire.TAG_SIGNAL, 1, MAX_SIGNAL);
     if ((code == null) == (signal == null)) {
@@ -82,7 +83,7 @@ final class ExecFrames {
         fields.natural(36),
         (int) fields.integer(37, 0, Integer.MAX_VALUE),
         changes,
-        fields.flag(39));
+        changesCut || fields.flag(39));
   }
 
   static FileChange change(Fields fields) throws Malformed {

@@ -21,8 +21,10 @@ import org.jspecify.annotations.Nullable;
  * started with {@code keep} or was detached.
  */
 public final class ExecSession implements AutoCloseable {
-  /** Changes that the guest can report; its own journal is smaller. */
-  private static final int MAX_CHANGES = 100_000;
+  /** What the guest reports at most; from one that reports more, the rest is left out. */
+  private static final int MAX_CHANGES = 10_000;
+
+  private static final long MAX_CHANGE_BYTES = 8L << 20;
 
   private final Guest guest;
   private final Connection connection;
@@ -32,6 +34,9 @@ public final class ExecSession implements AutoCloseable {
   private final boolean control;
   private final boolean reportsChanges;
   private final List<FileChange> changes = new ArrayList<>();
+  private long changeBytes;
+  private boolean changesBegun;
+  private boolean changesCut;
   private @Nullable GuestEvent first;
   private boolean gapAllowed;
   private @Nullable Channel openChannel;
@@ -173,7 +178,7 @@ public final class ExecSession implements AutoCloseable {
             frames -> {
               int type = frames.next();
               if (type == Wire.EXITED) {
-                return ExecFrames.exited(frames.fields(), List.of());
+                return ExecFrames.exited(frames.fields(), List.of(), false);
               }
               if (type != Wire.STARTED) {
                 throw Answer.unexpected(type);
@@ -209,7 +214,7 @@ public final class ExecSession implements AutoCloseable {
     boolean mayGap = gapAllowed;
     gapAllowed = false;
     openChannel = null;
-    boolean streaming = changes.isEmpty();
+    boolean streaming = !changesBegun;
     if (streaming && (type == Wire.STDOUT || type == Wire.STDERR)) {
       openChannel = type == Wire.STDOUT ? Channel.STDOUT : Channel.STDERR;
       return connection.remaining() == 0 ? null : output(openChannel);
@@ -219,17 +224,27 @@ public final class ExecSession implements AutoCloseable {
           ? null
           : new GuestEvent.Control(ByteBuffer.wrap(connection.raw()));
     }
-    if (type == Wire.CHANGE && reportsChanges && changes.size() < MAX_CHANGES) {
-      changes.add(ExecFrames.change(answer.fields()));
+    if (type == Wire.CHANGE && reportsChanges) {
+      change();
       return null;
     }
     if (type == Wire.GAP && mayGap) {
-      return new GuestEvent.Gap(answer.fields().natural(10));
+      return new GuestEvent.Gap(connection.fields().natural(10));
     }
     if (type == Wire.EXITED) {
-      return ExecFrames.exited(answer.fields(), changes);
+      return ExecFrames.exited(connection.fields(), changes, changesCut);
     }
     throw Answer.unexpected(type);
+  }
+
+  private void change() throws IOException {
+    changesBegun = true;
+    changeBytes += connection.remaining();
+    if (changes.size() < MAX_CHANGES && changeBytes <= MAX_CHANGE_BYTES) {
+      changes.add(ExecFrames.change(connection.fields()));
+    } else {
+      changesCut = true; // the next frame skips what is left of this one
+    }
   }
 
   private GuestEvent.Output output(Channel channel) throws IOException {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The fields of a structured payload from the guest, none of which is believed unseen. */
 final class Fields {
-  /** Longer than any path Linux can open in one call, for trees that were walked step by step. */
-  static final int MAX_PATH = 16 * 1024;
+  /** The protocol's own; more than Linux opens in one call, for trees that are walked step by step. */
+  static final int MAX_PATH = 262_144;
 
   private static final int HEADER = 5;
   private static final VarHandle INT =

@@ -1,29 +1,35 @@
 package dev.carrel.guest;
 
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
  * A file to be written.
  *
- * @param mode permission bits of a new file
+ * @param mode permission bits; empty means those of the file that is replaced, or 0644
  * @param append to the end of what is there, instead of replacing it in one step
  * @param parents whether missing folders are made
  * @param ifAbsent whether an existing file is an error
  * @param size expected bytes, so that lack of space shows before they are sent
  */
 public record FileWrite(
-    String path, int mode, boolean append, boolean parents, boolean ifAbsent, OptionalLong size) {
+    String path,
+    OptionalInt mode,
+    boolean append,
+    boolean parents,
+    boolean ifAbsent,
+    OptionalLong size) {
 
   public FileWrite {
-    Checks.range("mode", mode, 0, 0777);
+    mode.ifPresent(bits -> Checks.range("mode", bits, 0, 0777));
   }
 
   public static FileWrite to(String path) {
-    return new FileWrite(path, 0644, false, true, false, OptionalLong.empty());
+    return new FileWrite(path, OptionalInt.empty(), false, true, false, OptionalLong.empty());
   }
 
   public FileWrite withMode(int newMode) {
-    return new FileWrite(path, newMode, append, parents, ifAbsent, size);
+    return new FileWrite(path, OptionalInt.of(newMode), append, parents, ifAbsent, size);
   }
 
   public FileWrite withAppend(boolean newAppend) {

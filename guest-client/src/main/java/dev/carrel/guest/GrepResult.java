@@ -8,8 +8,10 @@ import java.util.List;
  * @param lines matching lines and their context, in the order of the files
  * @param files how many files were looked into
  * @param truncated whether there were more matches than the limit
+ * @param unreadable files and folders that the sandbox's user may not read
  */
-public record GrepResult(List<Line> lines, long files, long matches, boolean truncated) {
+public record GrepResult(
+    List<Line> lines, long files, long matches, boolean truncated, long unreadable) {
   public GrepResult {
     lines = List.copyOf(lines);
   }

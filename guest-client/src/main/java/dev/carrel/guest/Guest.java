@@ -127,7 +127,7 @@ public final class Guest {
   }
 
   public GuestFiles files() {
-    return new GuestFiles(this);
+    return new GuestFiles(this, null);
   }
 
   /** A connection to 127.0.0.1 and this port inside the sandbox. */

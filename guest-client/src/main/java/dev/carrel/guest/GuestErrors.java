@@ -43,7 +43,12 @@ final class GuestErrors {
       case "no_process" ->
           new SandboxException(ErrorCode.LIMIT_REACHED, message)
               .withHint("end processes in the sandbox, or create it with a higher pids limit");
-      case "denied" -> new SandboxException(ErrorCode.FORBIDDEN, message);
+      case "denied" ->
+          new SandboxException(
+              absent == ErrorCode.FILE_NOT_FOUND
+                  ? ErrorCode.PERMISSION_DENIED
+                  : ErrorCode.FORBIDDEN,
+              message);
       case "bad_request" -> new SandboxException(ErrorCode.INVALID_INPUT, message);
       case "unsupported" ->
           new SandboxException(ErrorCode.ENGINE_FAILED, message)

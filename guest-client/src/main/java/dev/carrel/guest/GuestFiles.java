@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Files of one sandbox. The guest does the work inside, as the sandbox's user, so a path means what
@@ -16,25 +17,35 @@ import java.util.Set;
  * see {@link FileEntry#exact}.
  */
 public final class GuestFiles {
-  private static final int MAX_DEPTH = 1000;
+  private static final int MAX_DEPTH = 64;
   private static final int MAX_PATTERN = 4096;
   private static final int MAX_OWNER_BITS = 32;
   private static final int TYPE_LENGTH = 1;
 
   private final Guest guest;
+  private final @Nullable String root;
 
-  GuestFiles(Guest guest) {
+  GuestFiles(Guest guest, @Nullable String root) {
     this.guest = guest;
+    this.root = root;
+  }
+
+  /**
+   * The same files, of which only those beneath this folder can be reached: a path or a link that
+   * leads out is a {@code PERMISSION_DENIED}, whatever is swapped for links meanwhile.
+   */
+  public GuestFiles beneath(String folder) {
+    return new GuestFiles(guest, Checks.path("root", folder));
   }
 
   /** What is at this path; a link's target is looked at, not the link. */
   public FileEntry stat(String path) {
-    return entry(new Request(Wire.STAT).path(10, "path", path), path);
+    return entry(request(Wire.STAT).path(10, "path", path), path);
   }
 
   /** What is at this path, be it a link. */
   public FileEntry statLink(String path) {
-    return entry(new Request(Wire.STAT).path(10, "path", path).put(11, false), path);
+    return entry(request(Wire.STAT).path(10, "path", path).put(11, false), path);
   }
 
   /** A whole file. */
@@ -51,7 +62,7 @@ public final class GuestFiles {
     if (offset < 0 || length < 0) {
       throw SandboxException.invalid("range", "must not be negative");
     }
-    Request request = new Request(Wire.READ).path(10, "path", path).put(11, offset);
+    Request request = request(Wire.READ).path(10, "path", path).put(11, offset);
     if (length != Long.MAX_VALUE) {
       request.put(12, length);
     }
@@ -67,12 +78,12 @@ public final class GuestFiles {
    */
   public FileUpload write(FileWrite write) {
     Request request =
-        new Request(Wire.WRITE)
+        request(Wire.WRITE)
             .path(10, "path", write.path())
-            .put(11, write.mode())
             .put(12, write.append())
             .put(13, write.parents())
             .put(15, write.ifAbsent());
+    write.mode().ifPresent(mode -> request.put(11, mode));
     write.size().ifPresent(size -> request.put(14, size));
     return new FileUpload(guest.connect(request), write.path());
   }
@@ -93,17 +104,17 @@ public final class GuestFiles {
   public FileListing list(String path, int depth, int limit) {
     Checks.range("depth", depth, 1, MAX_DEPTH);
     return listing(
-        new Request(Wire.LIST_DIR).path(10, "path", path).put(11, depth), 12, limit, path);
+        request(Wire.LIST_DIR).path(10, "path", path).put(11, depth), 12, limit, path);
   }
 
   /** Makes a folder, and those above it that are missing. */
   public FileEntry mkdir(String path) {
-    return entry(new Request(Wire.MKDIR).path(10, "path", path), path);
+    return entry(request(Wire.MKDIR).path(10, "path", path), path);
   }
 
   /** Makes one folder; its parent must be there, and it must not. */
   public FileEntry mkdirOnly(String path) {
-    return entry(new Request(Wire.MKDIR).path(10, "path", path).put(11, false), path);
+    return entry(request(Wire.MKDIR).path(10, "path", path).put(11, false), path);
   }
 
   public FileEntry move(String from, String to, OnExisting existing) {
@@ -119,7 +130,7 @@ public final class GuestFiles {
   public long remove(String path, RemoveOption... options) {
     Set<RemoveOption> set = Set.copyOf(Arrays.asList(options));
     Request request =
-        new Request(Wire.REMOVE)
+        request(Wire.REMOVE)
             .path(10, "path", path)
             .put(11, set.contains(RemoveOption.RECURSIVE))
             .put(12, set.contains(RemoveOption.MISSING_OK));
@@ -134,7 +145,7 @@ public final class GuestFiles {
    */
   public FileListing glob(String root, String pattern, int limit, boolean hidden) {
     Request request =
-        new Request(Wire.GLOB)
+        request(Wire.GLOB)
             .path(10, "path", root)
             .put(11, "pattern", pattern(pattern))
             .put(13, hidden);
@@ -144,7 +155,7 @@ public final class GuestFiles {
   /** Finds by content. */
   public GrepResult grep(GrepRequest grep) {
     Request request =
-        new Request(Wire.GREP)
+        request(Wire.GREP)
             .path(10, "path", grep.path())
             .put(11, "pattern", pattern(grep.pattern()))
             .put(13, grep.ignoreCase())
@@ -171,7 +182,7 @@ public final class GuestFiles {
 
   /** Watches a folder and all below it. Returns once nothing can be missed any more. */
   public FileWatch watch(String path) {
-    Connection connection = guest.connect(new Request(Wire.WATCH).path(10, "path", path));
+    Connection connection = guest.connect(request(Wire.WATCH).path(10, "path", path));
     return Guest.begin(
         connection,
         new Answer(connection, ErrorCode.FILE_NOT_FOUND, path),
@@ -216,7 +227,7 @@ public final class GuestFiles {
 
   private FileEntry transfer(int type, String from, String to, OnExisting existing) {
     Request request =
-        new Request(type)
+        request(type)
             .path(10, "from", from)
             .path(11, "to", to)
             .put(12, existing == OnExisting.REPLACE);
@@ -243,8 +254,15 @@ public final class GuestFiles {
         subject,
         answer -> {
           List<FileEntry> entries = answer.items(Wire.ENTRY, limit, GuestFiles::entry);
-          return new FileListing(entries, answer.ok().flag(Wire.TAG_TRUNCATED));
+          Fields ok = answer.ok();
+          return new FileListing(
+              entries, ok.flag(Wire.TAG_TRUNCATED), ok.natural(Wire.TAG_UNREADABLE));
         });
+  }
+
+  private Request request(int type) {
+    var request = new Request(type);
+    return root == null ? request : request.path(Wire.TAG_ROOT, "root", root);
   }
 
   private static String pattern(String pattern) {

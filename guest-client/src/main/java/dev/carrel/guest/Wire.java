@@ -49,9 +49,11 @@ final class Wire {
 
   static final int TAG_VERSION = 1;
   static final int TAG_TOKEN = 2;
+  static final int TAG_ROOT = 3;
   static final int TAG_ROWS = 17;
   static final int TAG_COLUMNS = 18;
   static final int TAG_TRUNCATED = 20;
+  static final int TAG_UNREADABLE = 24;
   static final int TAG_CODE = 30;
   static final int TAG_SIGNAL = 31;
   static final int TAG_TIMED_OUT = 32;

@@ -192,8 +192,8 @@ final class GuestIT {
     files.write(FileWrite.to("src/c.txt"), "print(3)\n".getBytes(UTF_8));
 
     assertThat(files.glob("src", "**/*.py", 10, false).entries())
-        .extracting(entry -> entry.path().replaceFirst(".*/src/", ""))
-        .containsExactlyInAnyOrder("a.py", "deep/b.py");
+        .extracting(FileEntry::path)
+        .containsExactlyInAnyOrder("src/a.py", "src/deep/b.py");
     assertThat(files.glob("src", "**/*.{py,txt}", 2, false).truncated()).isTrue();
 
     GrepResult found = files.grep(GrepRequest.of("src", "^print").withGlob("*.py").withContext(1));
@@ -248,6 +248,27 @@ final class GuestIT {
     assertFails(
         ErrorCode.FILE_EXISTS,
         () -> files.write(FileWrite.to("target").withIfAbsent(true), new byte[1]));
+  }
+
+  @Test
+  void filesBeneathAFolderDoNotLeadOut() {
+    guest.files().write(FileWrite.to("in/side"), new byte[1]);
+    guest.files().write(FileWrite.to("outside"), new byte[1]);
+    assertThat(output("ln -s ../outside in/link")).isEmpty();
+    GuestFiles files = guest.files().beneath(local.workspace().resolve("in").toString());
+
+    assertThat(files.stat("side").size()).isEqualTo(1);
+    assertFails(ErrorCode.PERMISSION_DENIED, () -> files.stat("../outside"));
+    assertFails(ErrorCode.PERMISSION_DENIED, () -> files.read("link"));
+  }
+
+  @Test
+  void modeIsKeptUnlessGiven() {
+    GuestFiles files = guest.files();
+    files.write(FileWrite.to("script").withMode(0750), new byte[1]);
+
+    assertThat(files.write(FileWrite.to("script"), new byte[2]).mode()).isEqualTo(0750);
+    assertThat(files.write(FileWrite.to("plain"), new byte[2]).mode()).isEqualTo(0644);
   }
 
   @Test

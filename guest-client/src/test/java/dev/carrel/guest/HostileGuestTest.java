@@ -107,6 +107,32 @@ final class HostileGuestTest {
   }
 
   @Test
+  void endlessChangesAreCutAndSaidSo() throws Exception {
+    byte[] started = Frames.begin().started(ID.value()).bytes();
+    byte[] changes = repeat(Frames.begin().fields(Wire.CHANGE, 40, "p".repeat(4000)).bytes(), 100);
+    byte[] exited = Frames.begin().exited().bytes();
+    try (FakeGuest fake =
+        FakeGuest.behaving(
+            connection -> {
+              FakeGuest.send(connection, ByteBuffer.wrap(started));
+              for (int i = 0; i < 200; i++) {
+                FakeGuest.send(connection, ByteBuffer.wrap(changes));
+              }
+              FakeGuest.send(connection, ByteBuffer.wrap(exited));
+            })) {
+      var events = drain(fake.client(Duration.ofSeconds(10)).exec(ID, TRUE.withChanges(true)));
+
+      assertThat(events.getLast())
+          .isInstanceOfSatisfying(
+              GuestEvent.Exited.class,
+              exit -> {
+                assertThat(exit.changesTruncated()).isTrue();
+                assertThat(exit.changes()).hasSizeBetween(1000, 10_000);
+              });
+    }
+  }
+
+  @Test
   void whatFollowsTheEndIsNeverRead() throws Exception {
     Frames frames = Frames.begin().started(ID.value()).exited().raw(Wire.STDOUT, "late");
     try (FakeGuest fake = FakeGuest.saying(frames.bytes())) {
@@ -144,14 +170,15 @@ final class HostileGuestTest {
         FakeGuest paths = FakeGuest.behaving(connection -> forever(connection, path))) {
       long before = liveHeap();
 
-      assertLost(
+      assertFails(
+          ErrorCode.TOO_LARGE,
           "grep",
           () ->
               matches
                   .client(Duration.ofSeconds(10))
                   .files()
                   .grep(GrepRequest.of("/", "x").withLimit(100_000).withMaxLine(64_000)));
-      assertLost("paths", () -> paths.client(Duration.ofSeconds(10)).files().list("/", 1, 10_000));
+      assertLost("a path beyond the limit", () -> paths.client(Duration.ofSeconds(10)).files().list("/", 1, 10_000));
       assertThat(liveHeap() - before).isLessThan(8L << 20);
     }
   }
@@ -439,11 +466,15 @@ final class HostileGuestTest {
   }
 
   private static void assertLost(String what, ThrowingCallable call) {
+    assertFails(ErrorCode.GUEST_LOST, what, call);
+  }
+
+  private static void assertFails(ErrorCode code, String what, ThrowingCallable call) {
     assertThatExceptionOfType(SandboxException.class)
         .as(what)
         .isThrownBy(call)
         .extracting(SandboxException::code)
-        .isEqualTo(ErrorCode.GUEST_LOST);
+        .isEqualTo(code);
   }
 
   private static void forever(SocketChannel connection, byte[] bytes) throws IOException {

@@ -51,8 +51,7 @@ final class Answer {
     bytes += connection.remaining();
     if (bytes > MAX_BYTES) {
       throw new SandboxException(
-              ErrorCode.TOO_LARGE,
-              subject + ": the answer has more than " + MAX_BYTES + " bytes")
+              ErrorCode.TOO_LARGE, subject + ": the answer has more than " + MAX_BYTES + " bytes")
           .withHint("ask for fewer entries at a time");
     }
     return connection.fields();

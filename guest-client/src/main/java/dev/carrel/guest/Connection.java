@@ -103,15 +103,16 @@ final class Connection implements AutoCloseable {
     while (remaining > 0) {
       raw();
     }
-    if (!fill(Wire.HEADER)) {
+    if (!fill(Integer.BYTES)) {
       return END;
     }
-    int length = in.getInt();
-    int type = in.get() & 0xFF;
+    int length = in.getInt(in.position());
     if (length < 0 || length > Wire.MAX_PAYLOAD) {
       throw new Malformed(
           "a frame of " + Integer.toUnsignedString(length) + " bytes, at most " + Wire.MAX_PAYLOAD);
     }
+    fill(Wire.HEADER);
+    int type = in.position(in.position() + Integer.BYTES).get() & 0xFF;
     remaining = length;
     return type;
   }

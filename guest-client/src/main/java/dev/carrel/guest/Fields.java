@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The fields of a structured payload from the guest, none of which is believed unseen. */
 final class Fields {
-  /** The protocol's own; more than Linux opens in one call, for trees that are walked step by step. */
+  /**
+   * The protocol's own; more than Linux opens in one call, for trees that are walked step by step.
+   */
   static final int MAX_PATH = 262_144;
 
   private static final int HEADER = 5;

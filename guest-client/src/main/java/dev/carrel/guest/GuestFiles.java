@@ -103,8 +103,7 @@ public final class GuestFiles {
    */
   public FileListing list(String path, int depth, int limit) {
     Checks.range("depth", depth, 1, MAX_DEPTH);
-    return listing(
-        request(Wire.LIST_DIR).path(10, "path", path).put(11, depth), 12, limit, path);
+    return listing(request(Wire.LIST_DIR).path(10, "path", path).put(11, depth), 12, limit, path);
   }
 
   /** Makes a folder, and those above it that are missing. */
@@ -176,7 +175,12 @@ public final class GuestFiles {
           List<GrepResult.Line> found =
               answer.items(Wire.MATCH, lines, fields -> line(fields, grep.maxLine()));
           Fields ok = answer.ok();
-          return new GrepResult(found, ok.natural(22), ok.natural(23), ok.flag(Wire.TAG_TRUNCATED));
+          return new GrepResult(
+              found,
+              ok.natural(22),
+              ok.natural(23),
+              ok.flag(Wire.TAG_TRUNCATED),
+              ok.natural(Wire.TAG_UNREADABLE));
         });
   }
 

@@ -313,7 +313,6 @@ final class GuestIT {
       assertThat(guarded.client(new GuestSettings(Duration.ofSeconds(10), "s3cret")).ping())
           .isNotNull();
       assertFails(ErrorCode.FORBIDDEN, () -> guarded.client().ping());
-      assertFails(ErrorCode.FORBIDDEN, () -> guarded.client().files().stat("/"));
     }
   }
 

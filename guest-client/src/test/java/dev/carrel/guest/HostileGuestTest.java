@@ -178,7 +178,9 @@ final class HostileGuestTest {
                   .client(Duration.ofSeconds(10))
                   .files()
                   .grep(GrepRequest.of("/", "x").withLimit(100_000).withMaxLine(64_000)));
-      assertLost("a path beyond the limit", () -> paths.client(Duration.ofSeconds(10)).files().list("/", 1, 10_000));
+      assertLost(
+          "a path beyond the limit",
+          () -> paths.client(Duration.ofSeconds(10)).files().list("/", 1, 10_000));
       assertThat(liveHeap() - before).isLessThan(8L << 20);
     }
   }

@@ -82,7 +82,8 @@ final class VectorsTest {
       if (!line.isBlank() && !line.startsWith("#")) {
         int space = line.indexOf(' ');
         vectors.put(
-            space < 0 ? line : line.substring(0, space), space < 0 ? "" : line.substring(space + 1));
+            space < 0 ? line : line.substring(0, space),
+            space < 0 ? "" : line.substring(space + 1));
       }
     }
     return vectors;

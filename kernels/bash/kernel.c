@@ -3,15 +3,17 @@
  * bash runs interactively, though without a terminal: only so does SIGINT bring it back to its top level with all state
  * kept, where a script would die. It reads commands from a pipe on its standard input. Cell 7 arrives there as
  *
- *     builtin printf '+7\0' >&63; builtin eval '…' </dev/null 63>&-
- *     builtin printf '7 %d\0' "$?" >&63
+ *     builtin printf '+7\0' >&63; builtin eval '…' </dev/null 63>&-; builtin printf '7 %d\0' "$?" >&63
  *
  * so the code has an empty standard input, runs at the top level (cd, variables, functions, traps and redirections by exec
  * live on), and neither it nor its children hold the pipe that tells the end of the cell.
  *
- * An interrupt is passed on only between the two reports: bash drops the line it is just reading when SIGINT comes, and what
- * is left of that line would run as a command. It may drop the second line too, so each interrupt is followed by a copy of it. */
+ * SIGINT makes bash drop the line that it runs or is just reading; what is left of a line half read would run as a command.
+ * So an interrupt is passed on only after the first report, when the line has been read, and is followed by a number of empty
+ * lines, for bash to notice the signal among, and a last report in place of the one that may be lost. The cell is over when that
+ * has come: then no signal is under way that could hit the next cell. */
 #include "frames.h"
+#include "missed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +34,9 @@ enum {
     MAX_FRAME = 64 << 20,
     MAX_REPORT = 1 << 20,
     MAX_WORDS = 200,
-    MAX_INTERRUPTS = 200, /* a cell; each leaves a line in bash's input */
+    MAX_INTERRUPTS = 200,    /* a cell; each leaves some lines in bash's input */
+    INTERRUPT_PAUSE_MS = 20, /* one that follows sooner is the same */
+    SECOND_LOOK_MS = 100,    /* after an interrupt, for processes that it missed */
     EXIT_GRACE_MS = 500,
 };
 
@@ -111,22 +115,22 @@ start_shell(void)
     shell_report = report[0];
 }
 
-/* Waits for bash to report something more. Returns 0 when a signal came first: SIGINT is let in only here. */
-static int
-wait_for_shell(void)
+/* Waits for bash to report something more, for a signal (SIGINT is let in only here) or, unless negative, for a time. */
+static void
+wait_for_shell(int wait_ms)
 {
     struct pollfd report = {.fd = shell_report, .events = POLLIN};
-    if (ppoll(&report, 1, NULL, &while_waiting) < 0) {
-        if (errno != EINTR)
-            fail("ppoll");
-        return 0;
-    }
+    struct timespec limit = {.tv_nsec = wait_ms * 1000000L};
+    int ready = ppoll(&report, 1, wait_ms < 0 ? NULL : &limit, &while_waiting);
+    if (ready < 0 && errno != EINTR)
+        fail("ppoll");
+    if (ready <= 0)
+        return;
     char chunk[4096];
     ssize_t got = read(shell_report, chunk, sizeof chunk);
     if (got <= 0)
         end_with_shell();
     append(&unread, chunk, (size_t)got);
-    return 1;
 }
 
 /* Takes one message off what bash has reported; NULL when none is complete. */
@@ -182,17 +186,26 @@ ask_shell(struct buffer *command, const char *mark)
             return message;
         free(message);
         if (message == NULL)
-            wait_for_shell();
+            wait_for_shell(-1);
     }
 }
 
-static void
-pass_on_interrupt(const char *report_line)
+static int64_t
+milliseconds(void)
 {
-    interrupts = 0;
-    kill(-shell, SIGINT);
-    tell_shell("\n", 1);
-    tell_shell(report_line, strlen(report_line));
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Lets bash notice a SIGINT that it was just sent, and report. */
+static void
+follow_interrupt(int number)
+{
+    char lines[160];
+    memset(lines, '\n', 80);
+    snprintf(lines + 80, sizeof lines - 80, "builtin printf '%u.%d %%d\\0' \"$?\" >&63\n", cell, number);
+    tell_shell(lines, strlen(lines));
 }
 
 /* SIGINT while nothing runs means nothing; being blocked it is still waiting. */
@@ -208,32 +221,68 @@ drop_idle_interrupts(void)
     interrupts = 0;
 }
 
-/* Sends a cell to bash and returns its exit status. */
-static int
-run_cell(struct buffer *command, const char *report_line, int *interrupted)
+struct progress {
+    int begun, status; /* status: -1 until known */
+    int interrupts, answered;
+    int64_t last_interrupt;
+};
+
+static void
+note_report(struct progress *progress, const char *message)
 {
-    char started[32], ended[32];
-    int begin = 0, status = -1;
-    snprintf(started, sizeof started, "+%u", cell);
-    int mark = snprintf(ended, sizeof ended, "%u ", cell);
-    *interrupted = 0;
-    drop_idle_interrupts();
-    tell_shell(command->data, command->size);
-    while (status < 0) {
-        wait_for_shell();
-        for (char *message; status < 0 && (message = next_message()) != NULL; free(message)) {
-            if (strcmp(message, started) == 0)
-                begin = 1;
-            else if (strncmp(message, ended, (size_t)mark) == 0)
-                status = atoi(message + mark);
-            /* else a copy of an earlier cell's last line */
-        }
-        if (begin && status < 0 && interrupts > 0 && *interrupted < MAX_INTERRUPTS) {
-            ++*interrupted;
-            pass_on_interrupt(report_line);
-        }
+    unsigned number = 0;
+    int copy = 0, status = 0;
+    if (message[0] == '+') {
+        progress->begun |= (uint32_t)strtoul(message + 1, NULL, 10) == cell;
+    } else if (sscanf(message, "%u.%d %d", &number, &copy, &status) == 3 || sscanf(message, "%u %d", &number, &status) == 2) {
+        if (number != cell)
+            return;
+        progress->answered = copy > progress->answered ? copy : progress->answered;
+        progress->status = progress->status < 0 ? status : progress->status;
     }
-    return status;
+}
+
+/* Passes an interrupt on to the cell when one has come, or looks after the last one. */
+static void
+interrupt_cell(struct progress *progress)
+{
+    int64_t since = milliseconds() - progress->last_interrupt;
+    int hit = 0;
+    if (interrupts > 0) {
+        interrupts = 0;
+        if (since >= INTERRUPT_PAUSE_MS)
+            hit = kill(-shell, SIGINT) == 0;
+    } else if (progress->interrupts > 0 && since >= SECOND_LOOK_MS) {
+        hit = interrupt_missed(shell, 1);
+    }
+    if (hit) {
+        progress->last_interrupt = milliseconds();
+        follow_interrupt(++progress->interrupts);
+    }
+}
+
+/* Sends a cell to bash and waits for its end. */
+static struct progress
+run_cell(struct buffer *command)
+{
+    static int clean = 1;
+    struct progress progress = {.status = -1, .last_interrupt = -INTERRUPT_PAUSE_MS};
+    drop_idle_interrupts();
+    /* What an interrupted cell left in the foreground: bash would wait for it together with the next command. */
+    if (!clean)
+        interrupt_missed(shell, 0);
+    tell_shell(command->data, command->size);
+    while (progress.status < 0 || progress.answered < progress.interrupts) {
+        wait_for_shell(progress.interrupts > 0 && progress.status < 0 ? SECOND_LOOK_MS : -1);
+        for (char *message; (message = next_message()) != NULL; free(message))
+            note_report(&progress, message);
+        if (progress.begun && progress.status < 0 && progress.interrupts < MAX_INTERRUPTS)
+            interrupt_cell(&progress);
+    }
+    clean = progress.interrupts == 0;
+    if (!clean)
+        interrupt_missed(shell, 0);
+    return progress;
 }
 
 /* ---- requests */
@@ -281,18 +330,16 @@ execute(uint32_t id, const char *code, size_t size)
         send_events(&out);
         return;
     }
-    char begin[64], end[64];
+    char begin[64], end[96];
     cell++;
     snprintf(begin, sizeof begin, "builtin printf '+%u\\0' >&63; builtin eval ", cell);
-    snprintf(end, sizeof end, "builtin printf '%u %%d\\0' \"$?\" >&63\n", cell);
+    snprintf(end, sizeof end, " </dev/null 63>&-; builtin printf '%u %%d\\0' \"$?\" >&63\n", cell);
     struct buffer command = {0};
     append(&command, begin, strlen(begin));
     append_quoted(&command, code, size);
-    append(&command, " </dev/null 63>&-\n", 18);
     append(&command, end, strlen(end));
-    int interrupted;
-    int status = run_cell(&command, end, &interrupted);
-    finish_cell(id, status, interrupted);
+    struct progress progress = run_cell(&command);
+    finish_cell(id, progress.status, progress.interrupts > 0);
     free(command.data);
 }
 

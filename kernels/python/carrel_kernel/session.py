@@ -49,6 +49,7 @@ class State:
     pending = False  # SIGINT arrived while a frame of this module ran
     forked = False  # this is a child of the kernel: it must not speak
     request = 0
+    silent = False
     cells = 0
     futures = 0  # `from __future__` lasts for the cells after it too
     sources = {}  # file name -> source, newest last, for tracebacks and inspect.getsource
@@ -114,7 +115,8 @@ def write(data):
 
 def display_event(bundle):
     """Called by display() in user code, and for figures."""
-    write(frame(DISPLAY, u32(state.request), bundle_bytes(bundle)))
+    if not state.silent:
+        write(frame(DISPLAY, u32(state.request), bundle_bytes(bundle)))
     checkpoint()
 
 
@@ -257,10 +259,11 @@ def flush_figures():
 
 def execute(flags, source):
     status, last_event, failure = OK, b"", None
+    state.silent = bool(flags & SILENT)
     state.pending, state.armed = False, True
     try:
         value = run(source)
-        if value is not None and not flags & SILENT:
+        if value is not None and not state.silent:
             bundle = result_bundle(value)
             last_event = frame(RESULT, u32(state.request), bundle_bytes(bundle))
         del value

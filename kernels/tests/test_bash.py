@@ -1,0 +1,118 @@
+import os
+import random
+import threading
+import time
+
+from driver import Died, Kernel, KernelCase
+
+
+class BashKernel(KernelCase):
+    language = "bash"
+
+    def out(self, code):
+        outcome = self.kernel.run(code)
+        self.assertEqual(outcome.status, "ok", outcome)
+        return outcome.out
+
+    def test_any_text_is_a_cell(self):
+        self.assertEqual(self.out("echo 'a'\\''b' \"c'd\" $'e\\nf' `echo g`"), "a'b c'd e\nf g\n")
+        self.assertEqual(self.out("cat <<'EOF'\n$x 'y'\nEOF"), "$x 'y'\n")
+        self.assertEqual(self.out(""), "")
+        self.assertEqual(self.out("# only a comment"), "")
+        self.assertEqual(self.out("echo é"), "é\n")
+        self.assertEqual(len(self.out("echo " + "x" * 200_000)), 200_001)
+        self.assertEqual(self.kernel.run(b"echo a\0b").error.type, "SyntaxError")
+
+    def test_redirections_by_exec_last_and_can_be_undone(self):
+        self.kernel.run("exec 7>&1 >kept.txt; echo to the file")
+        self.assertEqual(self.out("echo more; exec 1>&7 7>&-; cat kept.txt"), "to the file\nmore\n")
+
+    def test_options_that_would_end_a_script_are_answers(self):
+        self.assertEqual(self.kernel.run("set -u; echo $never_set").status, "error")
+        self.assertEqual(self.out("set +u; echo alive"), "alive\n")
+        self.assertEqual(self.kernel.run("break; return 3").status, "error")
+        self.assertEqual(self.out("set -o pipefail; false | true || echo failed"), "failed\n")
+
+    def test_exit_ends_the_context_with_its_code(self):
+        for code, status in (("exit 3", 3), ("set -e; false; echo not reached", 1), ("exec sh -c 'exit 6'", 6)):
+            with Kernel("bash") as kernel:
+                with self.assertRaises(Died) as death:
+                    kernel.run(code)
+                self.assertEqual((death.exception.code, death.exception.outcome.out), (status, ""), code)
+
+    def test_a_killed_shell_ends_the_context_by_the_same_signal(self):
+        with Kernel("bash") as kernel:
+            with self.assertRaises(Died) as death:
+                kernel.run("kill -9 $BASHPID")
+            self.assertEqual(death.exception.code, -9)
+
+    def test_children_have_no_descriptors_but_their_streams(self):
+        self.assertEqual(self.out("ls -l /proc/self/fd | grep -c 'pipe:'"), "2\n")  # stdout to grep, and stderr
+
+    def test_background_jobs_live_on_and_survive_interrupts(self):
+        self.kernel.run("sleep 60 & job=$!")
+        self.assertEqual(self.kernel.run("echo go; sleep 60", interrupt_on=b"go").status, "interrupted")
+        self.assertEqual(self.out("kill -0 $job && echo alive; kill $job"), "alive\n")
+
+    def test_a_trap_of_the_user_sees_the_interrupt(self):
+        outcome = self.kernel.run("trap 'echo trapped; trap - INT' INT; (echo go; exec sleep 60); echo after", interrupt_on=b"go")
+        self.assertEqual(outcome.out, "go\ntrapped\nafter\n")
+
+    def test_pipelines_and_substitutions_are_interrupted(self):
+        for code in ("echo go; sleep 60 | cat", "echo go; x=$(sleep 60)", "echo go; bash -c 'sleep 60'; echo no", "f() { echo go; sleep 60; }; f; f"):
+            outcome = self.kernel.run(code, interrupt_on=b"go")
+            self.assertEqual((outcome.status, outcome.out.strip()), ("interrupted", "go"), code)
+
+    def test_sigint_while_idle_does_nothing(self):
+        for _ in range(10):
+            self.kernel.interrupt()
+        self.assertEqual(self.out("echo fine"), "fine\n")
+
+    def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
+        cells = ("echo one", "for i in 1 2 3; do echo $i; done", "sleep 0.01", "false", "echo a\necho b\necho c\n" * 20, "x=$(echo sub)", "while :; do :; done")
+        randomness = random.Random(3)
+        with Kernel("bash") as kernel:
+            kernel.run("stormy=kept")
+            ended = threading.Event()
+
+            def storm():
+                while not ended.wait(randomness.random() * 0.003):
+                    kernel.interrupt()
+
+            thread = threading.Thread(target=storm)
+            thread.start()
+            try:
+                until = time.monotonic() + 3
+                while time.monotonic() < until:
+                    outcome = kernel.run(randomness.choice(cells))
+                    self.assertNotIn("command not found", outcome.err)
+            finally:
+                ended.set()
+                thread.join()
+            self.assertEqual(kernel.run("echo $stormy").out, "kept\n")
+            self.assertTrue(kernel.complete("ech")[2])
+
+    def test_shutdown_runs_exit_traps(self):
+        with Kernel("bash") as kernel:
+            kernel.run("trap 'echo bye' EXIT")
+            self.assertTrue(kernel.ping().pong)
+            kernel.send(4)
+            first = kernel.answer()
+            self.assertEqual(first.status, "ok")
+            with self.assertRaises(Died) as death:
+                kernel.answer()
+            self.assertEqual((death.exception.code, first.out + death.exception.outcome.out), (0, "bye\n"))
+
+    def test_a_killed_kernel_leaves_no_shell(self):
+        with Kernel("bash") as kernel:
+            pid = int(kernel.run("echo $$").out)
+            kernel.process.kill()
+            kernel.process.wait()
+            until = time.monotonic() + 5
+            while os.path.exists("/proc/%d" % pid) and open("/proc/%d/stat" % pid).read().split(")")[1].split()[0] != "Z":
+                self.assertLess(time.monotonic(), until, "bash lives on")
+
+    def test_completion(self):
+        self.kernel.run("completable=1; completing() { :; }")
+        self.assertEqual(self.kernel.complete("echo $completab"), (5, 15, ["$completable"]))
+        self.assertEqual(self.kernel.complete("completin"), (0, 9, ["completing"]))

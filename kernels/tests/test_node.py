@@ -1,0 +1,180 @@
+import os
+import random
+import threading
+import time
+
+from driver import Died, Kernel, KernelCase
+
+
+class NodeKernel(KernelCase):
+    language = "node"
+
+    # ---- values
+
+    def test_values_of_every_kind_are_shown(self):
+        for code, expected in (
+            ("null", "null"), ("-0", "-0"), ("NaN", "NaN"), ("10n", "10n"), ("Symbol('s')", "Symbol(s)"), ("''", ""),
+            ("[,1]", "[ <1 empty item>, 1 ]"), ("({ get x() { throw 1; } })", "{ x: [Getter] }"),
+            ("Object.create(null)", "[Object: null prototype] {}"), ("(() => {})", "[Function (anonymous)]"),
+            ("new Proxy({ a: 1 }, { get() { throw new Error('trap'); } })", "{ a: 1 }"),
+            ("new Proxy({ a: 1 }, { getPrototypeOf() { throw new Error('trap'); } })", "{ a: 1 }"),
+            ("({ then: 5 })", "{ then: 5 }"),
+        ):
+            self.assertEqual(self.value(code), expected, code)
+
+    def test_huge_values_are_cut(self):
+        for code in ("new Array(1e7).fill(1)", "'x'.repeat(5e7)", "Buffer.alloc(1e8)", "new Map(Array.from({length: 1e5}, (_, i) => [i, i]))"):
+            outcome = self.kernel.run(code)
+            self.assertEqual(outcome.status, "ok", code)
+            self.assertLess(len(outcome.text), 3 << 20, code)
+
+    def test_a_value_that_cannot_be_shown_is_described(self):
+        self.assertIn("showing it failed with Error: no", self.value("({ [Symbol.for('nodejs.util.inspect.custom')]() { throw new Error('no'); } })"))
+
+    def test_rich_values_and_binary_displays(self):
+        outcome = self.kernel.run("({ [Symbol.for('Jupyter.display')]: () => ({ 'text/html': '<p>' }), a: 1 })")
+        self.assertEqual(outcome.result["text/html"], b"<p>")
+        outcome = self.kernel.run("display({ image: Buffer.from([1, 2]) }); display({ image: 'AQI=' }); display({ audio: new Uint8Array([3]) }); display(7)")
+        self.assertEqual(outcome.displays, [{"image/png": b"\1\2"}, {"image/png": b"\1\2"}, {"audio/wav": b"\3"}, {"text/plain": b"7"}])
+
+    # ---- semantics
+
+    def test_declarations_behave_as_in_a_console(self):
+        self.kernel.run("let a = 1; const f = () => a; function g() { return 1; } var v = 1")
+        self.kernel.run("a = 2; function g() { return 2; } var v = 3")
+        self.assertEqual(self.value("[f(), g(), v]"), "[ 2, 2, 3 ]")
+        self.assertEqual(self.value("{ let a = 9; } a"), "2")
+        self.assertEqual(self.kernel.run("typeof undeclared").text, "undefined")
+        self.assertEqual(self.kernel.run("undeclared").error.type, "ReferenceError")
+
+    def test_strings_that_look_like_code_are_left_alone(self):
+        self.assertEqual(self.value("const text = `import x from 'y'; import('z') const let`; text"), "import x from 'y'; import('z') const let")
+
+    def test_imports_of_every_kind(self):
+        folder = self.kernel.folder
+        with open(os.path.join(folder, "mine.mjs"), "w") as file:
+            file.write("export default 'd'; export const named = 'n'; export const more = 'm';\n")
+        os.makedirs(os.path.join(folder, "node_modules", "pack"))
+        with open(os.path.join(folder, "node_modules", "pack", "index.js"), "w") as file:
+            file.write("module.exports = { packed: true };\n")
+        code = "import d, { named as n } from './mine.mjs';\nimport * as all from './mine.mjs';\nimport './mine.mjs';\n[d, n, all.more, (await import('pack')).default.packed, require('pack').packed]"
+        self.assertEqual(self.value(code), "[ 'd', 'n', 'm', true, true ]")
+        self.assertEqual(self.value("import d from './mine.mjs'; import { packed } from 'pack'; packed"), "true")
+        self.assertIn("does not provide an export named 'nope'", self.kernel.run("import { nope } from './mine.mjs'").error.message)
+        self.assertIn("Cannot find package", self.kernel.run("import x from 'absent-package'").error.message)
+        self.assertEqual(self.value("import.meta.dirname === process.cwd()"), "true")
+        self.assertEqual(self.value("export const exported = 3; exported"), "3")
+
+    def test_errors_of_every_kind(self):
+        for code, kind in (
+            ("throw 'text'", "string"), ("throw null", "null"), ("throw { a: 1 }", "object"),
+            ("class Own extends Error { name = 'Own' }; throw new Own('o')", "Own"),
+            ("(function f() { f(); })()", "RangeError"), ("JSON.parse('{')", "SyntaxError"),
+            ("await Promise.any([])", "AggregateError"), ("let let = 1", "SyntaxError"),
+        ):
+            outcome = self.kernel.run(code)
+            self.assertEqual((outcome.status, outcome.error.type), ("error", kind), code)
+            self.assertNotIn("kernel.cjs", outcome.error.traceback)
+            self.assertNotIn("inspector", outcome.error.traceback)
+        self.assertIn("Caused by: TypeError: inner", self.kernel.run("throw new Error('outer', { cause: new TypeError('inner') })").error.traceback)
+
+    # ---- streams
+
+    def test_streams_are_in_order_and_complete(self):
+        outcome = self.kernel.run(
+            "const { execSync } = require('child_process');\nprocess.stdout.write('1 ');\nexecSync('printf \"2 \"', { stdio: 'inherit' });\nconsole.log('3');\n"
+            "console.table([{ a: 1 }]); console.warn('warned'); undefined"
+        )
+        self.assertTrue(outcome.out.startswith("1 2 3\n"), outcome.out)
+        self.assertIn("│ (index) │", outcome.out)
+        self.assertEqual(outcome.err, "warned\n")
+
+    def test_much_output_arrives_whole(self):
+        outcome = self.kernel.run("for (let i = 0; i < 20000; i++) console.log('x'.repeat(99)); undefined")
+        self.assertEqual(len(outcome.stdout), 2_000_000)
+
+    def test_late_errors_and_output_reach_the_streams(self):
+        self.kernel.run("setTimeout(() => { console.log('late'); Promise.reject(new TypeError('lost')); }, 30); undefined")
+        late = self.kernel.more_output(b"[async TypeError] lost")
+        self.assertIn("late", late.out)
+        self.assertEqual(self.value("1"), "1")
+
+    def test_children_do_not_hold_the_control_channel(self):
+        code = "require('child_process').execSync('ls -l /proc/self/fd | grep -c pipe:').toString().trim()"
+        self.assertEqual(self.value(code), "2")  # its stdout to grep, and stderr
+
+    # ---- ends
+
+    def test_process_exit_ends_the_context_with_its_code(self):
+        with Kernel("node") as kernel:
+            with self.assertRaises(Died) as death:
+                kernel.run("process.stdout.write('last words'); process.exit(5)")
+            self.assertEqual((death.exception.code, death.exception.outcome.out), (5, "last words"))
+
+    def test_the_end_of_the_channel_ends_the_kernel(self):
+        with Kernel("node") as kernel:
+            kernel.run("setInterval(() => {}, 1000); undefined")
+            os.close(kernel.requests)
+            kernel.requests = None
+            self.assertEqual(kernel.exit_code(), 0)
+
+    def test_shutdown_and_ping(self):
+        with Kernel("node") as kernel:
+            self.assertTrue(kernel.ping().pong)
+            kernel.send(4)
+            self.assertEqual(kernel.answer().status, "ok")
+            self.assertEqual(kernel.exit_code(), 0)
+
+    # ---- interrupts
+
+    def test_busy_code_is_stopped_wherever_it_runs(self):
+        for code in (
+            "console.log('go'); while (true);",
+            "console.log('go'); await null; while (true);",
+            "setTimeout(() => { console.log('go'); while (true); }, 1); await new Promise(() => {})",
+            "console.log('go'); try { while (true); } catch { while (true); } finally { while (true); }",
+            "({ [Symbol.for('nodejs.util.inspect.custom')]() { console.log('go'); while (true); } })",
+        ):
+            outcome = self.kernel.run(code, interrupt_on=b"go")
+            self.assertEqual(outcome.status, "interrupted", code)
+        self.assertEqual(self.value("1"), "1")
+
+    def test_sigint_while_idle_does_nothing(self):
+        for _ in range(5):
+            self.kernel.interrupt()
+        self.assertTrue(self.kernel.ping().pong)
+        self.assertEqual(self.value("6"), "6")
+
+    def test_handlers_of_the_user_cannot_unhook_the_kernel(self):
+        self.kernel.run("process.removeAllListeners(); undefined")
+        self.kernel.interrupt()
+        self.assertEqual(self.value("2"), "2")
+        self.kernel.run("setTimeout(() => { throw new Error('survived') }, 0); undefined")
+        self.assertEqual(self.value("3"), "3")
+
+    def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
+        cells = ("1 + 1", "for (let i = 0; i < 50; i++) console.log(i)", "display('x')", "throw new Error('e')", "await new Promise((r) => setTimeout(r, 3))", "let s = 0; for (let i = 0; i < 1e6; i++) s += i; s")
+        randomness = random.Random(7)
+        with Kernel("node") as kernel:
+            kernel.run("const stormy = 'kept'")
+            ended = threading.Event()
+
+            def storm():
+                while not ended.wait(randomness.random() * 0.01):
+                    kernel.interrupt()
+
+            thread = threading.Thread(target=storm)
+            thread.start()
+            try:
+                until = time.monotonic() + 3
+                while time.monotonic() < until:
+                    self.assertIn(kernel.run(randomness.choice(cells)).status, ("ok", "error", "interrupted"))
+            finally:
+                ended.set()
+                thread.join()
+            self.assertEqual(kernel.run("stormy").text, "kept")
+
+    def test_completion(self):
+        self.kernel.run("const completable = { alpha: 1 }")
+        self.assertEqual(self.kernel.complete("x = complet"), (4, 11, ["completable"]))
+        self.assertEqual(self.kernel.complete("é; completable.al"), (16, 18, ["alpha"]))

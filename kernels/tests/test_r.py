@@ -1,0 +1,117 @@
+import os
+import unittest
+
+from driver import Died, Kernel, KernelCase
+
+
+class RKernel(KernelCase):
+    language = "r"
+
+    def test_methods_of_the_user_print(self):
+        self.assertEqual(self.value("print.own <- function(x, ...) cat('my own\\n')\nstructure(1, class = 'own')"), "my own")
+        self.assertIn('"P"', self.value("P <- setClass('P', representation(n = 'numeric')); P(n = 1)"))
+        self.assertEqual(self.value("setMethod('show', 'P', function(object) cat('shown\\n')); P(n = 2)"), "shown")
+
+    def test_a_huge_value_is_cut(self):
+        text = self.value("options(max.print = 1e7); 1:2e6")
+        self.assertIn("bytes in all, the first", text)
+        self.kernel.run("options(max.print = 99999)")
+
+    def test_text_of_every_kind(self):
+        self.assertEqual(self.value("'é ü 漢'"), '[1] "é ü 漢"')
+        self.assertEqual(self.kernel.run("cat('漢\\n')").out, "漢\n")
+        self.assertEqual(self.kernel.run(b"x <- 'a\0b'").error.message, "the code contains a NUL byte, which R cannot read")
+        self.assertIsNone(self.value(""))
+        self.assertIsNone(self.value("# only a comment"))
+
+    def test_errors_have_their_class_and_the_users_calls(self):
+        error = self.kernel.run("stop(structure(class = c('ownError', 'error', 'condition'), list(message = 'm', call = NULL)))").error
+        self.assertEqual((error.type, error.message, error.traceback), ("ownError", "m", "Error: m"))
+        error = self.kernel.run("sqrt('a')").error
+        self.assertIn('Error in sqrt("a")', error.traceback)
+        error = self.kernel.run("f <- function() f(); f()").error
+        self.assertRegex(error.message, "nested too deeply|C stack usage")
+        self.assertEqual(self.value("1"), "[1] 1")
+
+    def test_warnings_go_to_stderr_or_become_errors(self):
+        self.assertIn("Warning: careful", self.kernel.run("warning('careful')").err)
+        self.assertIn("Warning in f(): inside", self.kernel.run("f <- function() warning('inside'); f()").err)
+        self.assertEqual(self.kernel.run("suppressWarnings(warning('w')); 1").err, "")
+        self.assertEqual(self.kernel.run("options(warn = 2); as.numeric('a')").status, "error")
+        self.kernel.run("options(warn = 1)")
+
+    def test_only_what_was_drawn_is_shown(self):
+        self.assertEqual(self.kernel.run("library(grid)").displays, [])
+        outcome = self.kernel.run("plot(1); plot(2); hist(c(1, 2, 3)); 'done'")
+        self.assertEqual([list(shown) for shown in outcome.displays], [["image/png"]] * 3)
+        self.assertTrue(all(shown["image/png"].startswith(b"\x89PNG") for shown in outcome.displays))
+        outcome = self.kernel.run("plot(3); stop('after drawing')")
+        self.assertEqual((outcome.status, len(outcome.displays)), ("error", 1))
+        self.assertEqual(self.kernel.run("png('own.png'); plot(1); invisible(dev.off()); file.exists('own.png')").displays, [])
+        self.assertEqual(self.kernel.run("graphics.off(); options(device = NULL)").status, "ok")
+        self.assertEqual(len(self.kernel.run("plot(1)").displays), 1)
+
+    def test_a_widget_is_one_page_without_other_files(self):
+        folder = os.path.join(self.kernel.folder, "widgets")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "w.js"), "w") as file:
+            file.write("var note = '</script>';")
+        code = (
+            "dependency <- htmltools::htmlDependency('w', '1', src = c(file = '%s'), script = 'w.js')\n"
+            "htmlwidgets::createWidget('probe', list(n = 7), package = 'htmlwidgets', dependencies = list(dependency))" % folder
+        )
+        outcome = self.kernel.run(code)
+        self.assertEqual(outcome.text, "<htmlwidget probe>")
+        html = outcome.result["text/html"].decode()
+        self.assertIn("<\\/script>", html)
+        self.assertNotIn('src="lib/', html)
+        self.assertIn('"n":7', html)
+
+    def test_the_users_sinks_are_the_users(self):
+        self.assertEqual(self.kernel.run("sink('sunk.txt'); print('hidden')").out, "")
+        self.assertEqual(self.value("5"), "[1] 5")
+        self.assertEqual(self.kernel.run("sink(); readLines('sunk.txt')").text, '[1] "[1] \\"hidden\\""')
+
+    def test_the_kernel_is_out_of_reach(self):
+        self.kernel.run("rm(list = ls(all.names = TRUE)); send <- frame <- text <- print <- c <- function(...) stop('hijacked')")
+        outcome = self.kernel.run("7")
+        self.kernel.run("rm(list = ls())")
+        self.assertEqual(outcome.text, "[1] 7")
+
+    def test_interrupts_keep_the_state(self):
+        self.kernel.run("kept <- 'yes'")
+        for code in ("repeat {}", "Sys.sleep(60)", "while (TRUE) sum(runif(1e4))", "lapply(1, function(i) repeat {})"):
+            outcome = self.kernel.run("cat('go\\n'); " + code, interrupt_on=b"go")
+            self.assertEqual((outcome.status, outcome.error.type), ("interrupted", "interrupt"), code)
+        self.assertEqual(self.value("kept"), '[1] "yes"')
+        outcome = self.kernel.run("cat('go\\n'); tryCatch(repeat {}, interrupt = function(e) 'handled')", interrupt_on=b"go")
+        self.assertEqual((outcome.status, outcome.text), ("ok", '[1] "handled"'))
+
+    def test_sigint_while_idle_does_nothing(self):
+        for _ in range(10):
+            self.kernel.interrupt()
+        self.assertTrue(self.kernel.ping().pong)
+        self.assertEqual(self.value("6"), "[1] 6")
+
+    def test_quit_ends_the_context_with_its_code(self):
+        with Kernel("r") as kernel:
+            with self.assertRaises(Died) as death:
+                kernel.run("cat('last words\\n'); quit(status = 4)")
+            self.assertEqual((death.exception.code, death.exception.outcome.out), (4, "last words\n"))
+
+    def test_shutdown(self):
+        with Kernel("r") as kernel:
+            kernel.send(4)
+            self.assertEqual(kernel.answer().status, "ok")
+            self.assertEqual(kernel.exit_code(), 0)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can become another user")
+    def test_channels_that_it_may_not_open_anew_are_passed_on(self):
+        with Kernel("r", user=65534) as kernel:
+            self.assertEqual(kernel.run("1 + 1").text, "[1] 2")
+            self.assertEqual(kernel.run("cat('go\\n'); repeat {}", interrupt_on=b"go").status, "interrupted")
+            self.assertEqual(kernel.run("strrep('x', 3)").text, '[1] "xxx"')
+
+    def test_completion(self):
+        self.kernel.run("completable <- 1")
+        self.assertEqual(self.kernel.complete("x <- completab"), (5, 14, ["completable"]))

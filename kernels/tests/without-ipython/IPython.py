@@ -1,0 +1,1 @@
+raise ImportError("hidden from the tests of a machine without it")

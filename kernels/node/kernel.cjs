@@ -23,9 +23,9 @@ const SILENT = 1;
 
 const session = new inspector.Session();
 let cells = 0;
-let current = null; // the request being served: { id, silent, interrupt }
+let current = null; // the request being served: { id, silent, number (of a cell) }
 let taken; // the value last handed over from the inspector's world
-let watchdog = null;
+let watchdog = null; // started with the kernel; the first cell waits until it watches
 
 // ---- frames
 
@@ -120,6 +120,7 @@ function prepareGlobals() {
     value: (...request) => require('./modules.cjs').load(...request),
   });
   process.argv.length = 1;
+  process.execArgv.length = 0;
 }
 
 function reportAsync(reason) {
@@ -130,23 +131,14 @@ function reportAsync(reason) {
 
 // ---- interrupts
 
-// SIGINT reaches this handler as soon as no cell occupies the thread. When one does, the watchdog's thread sees the
-// signal too, finds that it stays unanswered, and ends the running JavaScript from outside.
+// SIGINT comes here as soon as no cell occupies the thread; when one does, the watchdog stops it first.
 function onInterrupt() {
-  watchdog?.answer();
-  current?.interrupt?.();
-}
-
-function interruptible(work) {
-  return new Promise((resolve, reject) => {
-    current.interrupt = () => resolve({ interrupted: true });
-    work.then(resolve, reject);
-  });
+  if (current) conclude(current, { interrupted: true });
 }
 
 function keepHandlers() {
   for (const [event, handler] of [
-    ['SIGINT', onInterrupt], ['uncaughtException', reportAsync], ['unhandledRejection', reportAsync],
+    ['uncaughtException', reportAsync], ['unhandledRejection', reportAsync],
   ]) {
     if (!process.listeners(event).includes(handler)) process.on(event, handler);
   }
@@ -155,13 +147,11 @@ function keepHandlers() {
 // ---- a cell
 
 function post(method, parameters) {
-  const request = current;
   return new Promise((resolve, reject) => {
     session.post(method, parameters, (error, answer) => {
       if (error === null) resolve(answer);
-      // Stopped by the watchdog. The same signal is about to reach onInterrupt, which ends the cell.
-      else if (/terminated/.test(error.message)) setTimeout(() => request?.interrupt?.(), 200);
-      else reject(new Error(error.message));
+      // Stopped by the watchdog, which reports it and so ends the cell.
+      else if (!/terminated/.test(error.message)) reject(new Error(error.message));
     });
   });
 }
@@ -182,7 +172,7 @@ async function valueOf(remote) {
 
 // { value } or { error, details }
 async function evaluate(source, name) {
-  const expression = source.includes('import') ? require('./modules.cjs').rewrite(source) : source;
+  const expression = /\b(im|ex)port\b/.test(source) ? require('./modules.cjs').rewrite(source) : source;
   const answer = await post('Runtime.evaluate', {
     expression: `${expression}\n//# sourceURL=${name}`,
     replMode: true,
@@ -198,15 +188,15 @@ async function evaluate(source, name) {
   return { value: types.isPromise(value) ? await value : value };
 }
 
-async function runCell(source, silent) {
-  const number = ++cells;
-  const name = `carrel-cell-${number}`;
+async function runCell(request, source) {
+  const name = `carrel-cell-${request.number}`;
   try {
     const outcome = await evaluate(source, name);
-    if ('error' in outcome) return { failure: describeError(outcome.error, outcome.details, source, number) };
+    if ('error' in outcome) return { failure: describeError(outcome.error, outcome.details, source, request.number) };
     // One turn of the event loop: callbacks that are due already belong to this cell.
     await new Promise((resolve) => setImmediate(resolve));
-    return { bundle: outcome.value === undefined || silent ? null : rich.result(outcome.value) };
+    if (outcome.value === undefined || request.silent) return { events: [] };
+    return { events: [frame(RESULT, u32(request.id), bundleBytes(rich.result(outcome.value)))] };
   } catch (error) {
     return { failure: describeError(error) };
   } finally {
@@ -215,23 +205,29 @@ async function runCell(source, silent) {
 }
 
 async function execute(id, flags, source) {
-  current = { id, silent: (flags & SILENT) !== 0, interrupt: null };
-  watchdog ??= require('./watchdog.cjs').start();
-  const outcome = await interruptible(runCell(source, current.silent));
-  const events = [];
-  let status = OK;
+  await watchdog.watching;
+  // After this turn of the event loop: a SIGINT that came before the request must not hit it.
+  await new Promise((resolve) => setImmediate(resolve));
+  const request = { id, silent: (flags & SILENT) !== 0, number: ++cells };
+  current = request;
+  watchdog.begin(request.number);
+  runCell(request, source).then((outcome) => conclude(request, outcome));
+}
+
+// Ends a cell, once. Stopped in the middle of end() it is called again by the watchdog's report.
+function conclude(request, outcome) {
+  if (request !== current) return;
+  if (request.number !== undefined) watchdog.end();
+  const { id } = request;
   if (outcome.interrupted) {
-    status = INTERRUPTED;
     const message = 'the cell was interrupted';
-    events.push(frame(ERROR, u32(id), text('Interrupted'), text(message), text(`Interrupted: ${message}`)));
+    finish(id, INTERRUPTED, frame(ERROR, u32(id), text('Interrupted'), text(message), text(`Interrupted: ${message}`)));
   } else if (outcome.failure) {
-    status = FAILED;
     const { type, message, stack } = outcome.failure;
-    events.push(frame(ERROR, u32(id), text(type), text(message), text(stack)));
-  } else if (outcome.bundle) {
-    events.push(frame(RESULT, u32(id), bundleBytes(outcome.bundle)));
+    finish(id, FAILED, frame(ERROR, u32(id), text(type), text(message), text(stack)));
+  } else {
+    finish(id, OK, ...outcome.events);
   }
-  finish(id, status, ...events);
 }
 
 function finish(id, status, ...events) {
@@ -240,14 +236,16 @@ function finish(id, status, ...events) {
   writeAll(EVENTS, Buffer.concat([...events, frame(DONE, u32(id), Buffer.of(status))]));
 }
 
-async function complete(id, cursor, code) {
-  current = { id, silent: true, interrupt: null };
-  const found = await interruptible(
-    require('./complete.cjs').matches(post, code, cursor).catch(() => ({ start: cursor, end: cursor, words: [] })),
-  );
-  if (found.interrupted) return finish(id, INTERRUPTED);
-  const { start, end, words } = found;
-  finish(id, OK, frame(COMPLETIONS, u32(id), u32(start), u32(end), u32(words.length), ...words.map(text)));
+function complete(id, cursor, code) {
+  const request = { id, silent: true };
+  current = request;
+  require('./complete.cjs')
+    .matches(post, code, cursor)
+    .catch(() => ({ start: cursor, end: cursor, words: [] }))
+    .then(({ start, end, words }) => {
+      const event = frame(COMPLETIONS, u32(id), u32(start), u32(end), u32(words.length), ...words.map(text));
+      conclude(request, { events: [event] });
+    });
 }
 
 // ---- requests
@@ -257,7 +255,7 @@ async function serveRequest(type, payload) {
   if (type === EXECUTE) {
     await execute(id, payload.readUInt32LE(4), payload.toString('utf8', 12));
   } else if (type === COMPLETE) {
-    await complete(id, payload.readUInt32LE(4), payload.subarray(12));
+    complete(id, payload.readUInt32LE(4), payload.subarray(12));
   } else if (type === PING) {
     finish(id, OK, frame(PONG, u32(id)));
   } else if (type === SHUTDOWN) {
@@ -274,6 +272,11 @@ function protocolFailure(error) {
 }
 
 function serve() {
+  const { onSigint, start } = require('./watchdog.cjs');
+  onSigint(onInterrupt);
+  watchdog = start((number) => {
+    if (current?.number === number) conclude(current, { interrupted: true });
+  });
   session.connect();
   replaceStreams();
   prepareGlobals();

@@ -1,52 +1,91 @@
 'use strict';
 // Ends JavaScript that holds the main thread when a SIGINT arrives.
 //
-// Node runs signal handlers on the event loop, which a busy cell never gives back. A second thread has a loop of its own:
-// it hears the signal as well, waits a moment for the main thread to answer it, and otherwise has V8 stop what runs there.
-// Node's own means (vm's breakOnSigint) is no choice: it puts the default action, death, in place before and after each run.
+// Node runs signal handlers on the event loop, which a busy cell never gives back. A second thread has a loop of its own: it
+// hears the signal as well, waits a moment for the cell to end, and otherwise has V8 stop whatever runs on the main thread.
+// (vm's breakOnSigint is no choice: it knows only synchronous code, and puts the default action of SIGINT, death, in place
+// before and after each run.)
+//
+// V8 would stop the kernel's own code just as well. So it happens only while the state is RUNNING; the kernel leaves that state
+// before it writes anything, and when it finds that it is about to be stopped it lets that happen first.
 
-const { Worker, isMainThread, workerData } = require('node:worker_threads');
+const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
 
 const PATIENCE_MS = 40;
 const SIGINT = 2;
+const STATE = 0, CELL = 1; // places in the shared memory
+const QUIET = 0, RUNNING = 1, STOPPING = 2;
 
-function start() {
-  const answered = new Int32Array(new SharedArrayBuffer(4));
+// Node's own signal events depend on listeners that user code can remove.
+function onSigint(handler) {
+  const warn = process.noDeprecation;
+  process.noDeprecation = true;
+  const { Signal } = process.binding('signal_wrap');
+  process.noDeprecation = warn;
+  const signal = new Signal();
+  signal.onsignal = handler;
+  signal.start(SIGINT);
+}
+
+// `stopped(number)` is called after the cell of that number was stopped.
+function start(stopped) {
+  const shared = new Int32Array(new SharedArrayBuffer(8));
   const worker = new Worker(__filename, {
-    workerData: answered,
+    workerData: shared,
     env: {},
     execArgv: [],
     argv: [],
     // Enough for Node's own start; this thread keeps nothing.
     resourceLimits: { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 },
   });
+  const watching = new Promise((resolve) => {
+    worker.on('message', (number) => (number === 0 ? resolve() : stopped(number)));
+    worker.once('error', (error) => {
+      process.emitWarning(`a busy cell cannot be interrupted: ${error.message}`);
+      resolve();
+    });
+  });
   worker.unref();
-  worker.on('error', (error) => process.emitWarning(`busy cells cannot be interrupted: ${error.message}`));
   return {
-    answer() {
-      Atomics.store(answered, 0, 1);
-      Atomics.notify(answered, 0);
+    watching,
+    begin(number) {
+      Atomics.store(shared, CELL, number);
+      Atomics.store(shared, STATE, RUNNING);
+    },
+    end() {
+      if (Atomics.compareExchange(shared, STATE, RUNNING, QUIET) === STOPPING) {
+        while (Atomics.load(shared, STATE) === STOPPING) Atomics.wait(shared, STATE, STOPPING, 100);
+      }
+      Atomics.notify(shared, STATE);
     },
   };
 }
 
-function watch(answered) {
-  process.noDeprecation = true;
-  const inspector = require('node:inspector');
-  const { Signal } = process.binding('signal_wrap');
-  const signal = new Signal();
-  signal.onsignal = () => {
-    if (Atomics.wait(answered, 0, 0, PATIENCE_MS) === 'timed-out') {
-      // Connected only now: a session held open would keep the process from exiting.
-      const session = new inspector.Session();
-      session.connectToMainThread();
-      session.post('Runtime.terminateExecution', () => session.disconnect());
-      Atomics.wait(answered, 0, 0, 1000);
-    }
-    Atomics.store(answered, 0, 0);
-  };
-  signal.start(SIGINT);
+function watch(shared) {
+  onSigint(() => {
+    const number = Atomics.load(shared, CELL);
+    if (Atomics.wait(shared, STATE, RUNNING, PATIENCE_MS) !== 'timed-out') return; // idle, or ended by itself
+    if (Atomics.load(shared, CELL) !== number) return;
+    if (Atomics.compareExchange(shared, STATE, RUNNING, STOPPING) !== RUNNING) return;
+    stopMainThread(() => {
+      Atomics.store(shared, STATE, QUIET);
+      Atomics.notify(shared, STATE);
+      parentPort.postMessage(number);
+    });
+  });
+  parentPort.postMessage(0);
 }
 
-if (isMainThread) module.exports = { start };
+function stopMainThread(done) {
+  // Connected only now: a session held open would keep the process from exiting.
+  const { Session } = require('node:inspector');
+  const session = new Session();
+  session.connectToMainThread();
+  session.post('Runtime.terminateExecution', () => {
+    session.disconnect();
+    done();
+  });
+}
+
+if (isMainThread) module.exports = { onSigint, start };
 else watch(workerData);

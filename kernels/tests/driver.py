@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = os.environ.get("CARREL_KERNELS", os.path.join(os.path.dirname(HERE), "build", "kernels"))
 COMMANDS = {
     "python": ["/usr/bin/python3", "-S", "-X", "utf8", KERNELS + "/python/kernel.py"],
-    "node": ["node", KERNELS + "/node/kernel.cjs"],
+    "node": ["node", "--no-force-async-hooks-checks", KERNELS + "/node/kernel.cjs"],
     "r": ["R", "--no-echo", "--no-restore", "--no-save", "--no-init-file", "--file=" + KERNELS + "/r/kernel.R"],
     "bash": [KERNELS + "/bash/kernel"],
 }

@@ -133,6 +133,7 @@ function reportAsync(reason) {
 
 // SIGINT comes here as soon as no cell occupies the thread; when one does, the watchdog stops it first.
 function onInterrupt() {
+  watchdog.heard();
   if (current) conclude(current, { interrupted: true });
 }
 
@@ -188,13 +189,15 @@ async function evaluate(source, name) {
   return { value: types.isPromise(value) ? await value : value };
 }
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 async function runCell(request, source) {
   const name = `carrel-cell-${request.number}`;
   try {
     const outcome = await evaluate(source, name);
     if ('error' in outcome) return { failure: describeError(outcome.error, outcome.details, source, request.number) };
     // One turn of the event loop: callbacks that are due already belong to this cell.
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     if (outcome.value === undefined || request.silent) return { events: [] };
     return { events: [frame(RESULT, u32(request.id), bundleBytes(rich.result(outcome.value)))] };
   } catch (error) {
@@ -206,8 +209,9 @@ async function runCell(request, source) {
 
 async function execute(id, flags, source) {
   await watchdog.watching;
-  // After this turn of the event loop: a SIGINT that came before the request must not hit it.
-  await new Promise((resolve) => setImmediate(resolve));
+  // A SIGINT that came before the request must not hit it: it is in the same turn of the event loop, or in the next.
+  await turn();
+  await turn();
   const request = { id, silent: (flags & SILENT) !== 0, number: ++cells };
   current = request;
   watchdog.begin(request.number);

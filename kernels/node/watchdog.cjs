@@ -2,7 +2,7 @@
 // Ends JavaScript that holds the main thread when a SIGINT arrives.
 //
 // Node runs signal handlers on the event loop, which a busy cell never gives back. A second thread has a loop of its own: it
-// hears the signal as well, waits a moment for the cell to end, and otherwise has V8 stop whatever runs on the main thread.
+// hears the signal as well, waits a moment for the main thread to hear it, and otherwise has V8 stop whatever runs on the main thread.
 // (vm's breakOnSigint is no choice: it knows only synchronous code, and puts the default action of SIGINT, death, in place
 // before and after each run.)
 //
@@ -13,7 +13,7 @@ const { Worker, isMainThread, parentPort, workerData } = require('node:worker_th
 
 const PATIENCE_MS = 40;
 const SIGINT = 2;
-const STATE = 0, CELL = 1; // places in the shared memory
+const STATE = 0, CELL = 1, HEARD = 2; // places in the shared memory; HEARD counts the main thread's signals
 const QUIET = 0, RUNNING = 1, STOPPING = 2;
 
 // Node's own signal events depend on listeners that user code can remove.
@@ -29,7 +29,7 @@ function onSigint(handler) {
 
 // `stopped(number)` is called after the cell of that number was stopped.
 function start(stopped) {
-  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const shared = new Int32Array(new SharedArrayBuffer(12));
   const worker = new Worker(__filename, {
     workerData: shared,
     env: {},
@@ -48,6 +48,10 @@ function start(stopped) {
   worker.unref();
   return {
     watching,
+    heard() {
+      Atomics.add(shared, HEARD, 1);
+      Atomics.notify(shared, HEARD);
+    },
     begin(number) {
       Atomics.store(shared, CELL, number);
       Atomics.store(shared, STATE, RUNNING);
@@ -56,23 +60,35 @@ function start(stopped) {
       if (Atomics.compareExchange(shared, STATE, RUNNING, QUIET) === STOPPING) {
         while (Atomics.load(shared, STATE) === STOPPING) Atomics.wait(shared, STATE, STOPPING, 100);
       }
-      Atomics.notify(shared, STATE);
     },
   };
 }
 
+// Whether the main thread deals with its n-th signal soon. Both threads hear every signal.
+function isHeard(shared, n) {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const heard = Atomics.load(shared, HEARD);
+    const left = deadline - Date.now();
+    if (heard >= n) return true;
+    if (left <= 0) return false;
+    Atomics.wait(shared, HEARD, heard, left);
+  }
+}
+
 function watch(shared) {
+  let signals;
   onSigint(() => {
-    const number = Atomics.load(shared, CELL);
-    if (Atomics.wait(shared, STATE, RUNNING, PATIENCE_MS) !== 'timed-out') return; // idle, or ended by itself
-    if (Atomics.load(shared, CELL) !== number) return;
+    if (isHeard(shared, ++signals)) return;
     if (Atomics.compareExchange(shared, STATE, RUNNING, STOPPING) !== RUNNING) return;
+    const number = Atomics.load(shared, CELL);
     stopMainThread(() => {
       Atomics.store(shared, STATE, QUIET);
       Atomics.notify(shared, STATE);
       parentPort.postMessage(number);
     });
   });
+  signals = Atomics.load(shared, HEARD);
   parentPort.postMessage(0);
 }
 

@@ -359,8 +359,8 @@ connections_sweep(int64_t now)
 		int64_t due = connection->due;
 		if (due != 0 && due <= now)
 			connection_drop(connection);
-		else if (due != 0 && !connection->dead && (next == 0 || due < next))
-			next = due;
+		else if (!connection->dead)
+			next = sooner(next, due);
 		if (!connection->dead) {
 			link = &connection->next;
 			continue;

@@ -13,6 +13,8 @@
 
 /* How long descendants that hold the streams open may delay EXITED. */
 #define DRAIN_US 100000
+/* A keeper can be stuck: stopped by code that shares its user, or behind a program file that never loads. */
+#define KEEPER_US 2000000
 
 static struct exec *execs;
 
@@ -46,9 +48,9 @@ exec_order(struct exec *exec, int signal, enum signal_scope scope)
 		return;
 	if (exec->pty && scope == SCOPE_GROUP)
 		order.group = pty_foreground(exec->streams[STREAM_OUT].source.fd);
-	if (send(exec->keeper.fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && signal == SIGKILL)
-		/* A keeper that does not read its orders has been stopped. Without it its children are ours: see orphans. */
-		kill(exec->keeper_pid, SIGKILL);
+	send(exec->keeper.fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (signal == SIGKILL && scope == SCOPE_TREE && !exec->ended && exec->keeper_until == 0)
+		exec->keeper_until = now_us() + KEEPER_US;
 }
 
 bool
@@ -60,7 +62,7 @@ exec_keeps(const struct exec *exec)
 static void
 kill_tree(struct exec *exec)
 {
-	exec->killed = exec->killed || !exec->ended;
+	exec->killed = true;
 	exec_order(exec, SIGKILL, SCOPE_TREE);
 }
 
@@ -68,7 +70,7 @@ void
 exec_detached(struct exec *exec)
 {
 	exec->connection = NULL;
-	if (!exec->keep && !exec->finished)
+	if (!exec->keep && !exec->ended)
 		kill_tree(exec);
 	exec_update(exec);
 }
@@ -119,7 +121,7 @@ main_ended(struct exec *exec)
 {
 	exec->ended = true;
 	exec->end = now_us();
-	exec->deadline = 0;
+	exec->deadline = exec->keeper_until = 0;
 	/* Descendants that ignored the TERM of a timeout are still to be killed when its grace is over. */
 	if (!exec->timed_out)
 		exec->kill_at = 0;
@@ -133,7 +135,7 @@ start_failed(struct exec *exec, const struct start_failure *failure)
 	main_ended(exec);
 	for (int i = 0; i < STREAMS; i++)
 		source_close(&exec->streams[i].source);
-	if (exec->connection != NULL && failure->error == EAGAIN) {
+	if (exec->connection != NULL && (failure->error == EAGAIN || failure->stage == START_FORK)) {
 		struct connection *connection = exec->connection;
 		exec->connection = NULL;
 		connection->exec = NULL;
@@ -196,14 +198,20 @@ sweep_one(struct exec *exec, int64_t now)
 		exec->kill_at = 0;
 		exec_order(exec, SIGKILL, SCOPE_TREE);
 	}
+	if (exec->keeper_until != 0 && exec->keeper_until <= now) {
+		exec->keeper_until = 0;
+		/* Without it its children are ours, and die as orphans. */
+		if (exec->keeper_pid > 0)
+			kill(exec->keeper_pid, SIGKILL);
+	}
 	bool draining = exec->ended && !exec->finished && !exec->cut_off;
 	if (draining && exec->drain_until <= now) {
 		exec_cut_off(exec);
 		exec_update(exec);
 		draining = false;
 	}
-	int64_t due = exec->deadline != 0 ? exec->deadline : exec->kill_at;
-	return draining && (due == 0 || exec->drain_until < due) ? exec->drain_until : due;
+	int64_t due = sooner(sooner(exec->deadline, exec->kill_at), exec->keeper_until);
+	return draining ? sooner(due, exec->drain_until) : due;
 }
 
 static void
@@ -229,8 +237,7 @@ execs_sweep(int64_t now)
 	for (struct exec **link = &execs; *link != NULL;) {
 		struct exec *exec = *link;
 		int64_t due = sweep_one(exec, now);
-		if (due != 0 && (next == 0 || due < next))
-			next = due;
+		next = sooner(next, due);
 		/* The newest come first, so those past the limit are the oldest. */
 		if (exec->finished && exec->listed && ++retained > RETAINED_MAX)
 			exec->listed = false;
@@ -240,6 +247,8 @@ execs_sweep(int64_t now)
 		}
 		*link = exec->next;
 		free_exec(exec);
+		if (execs == NULL)
+			scratch_release();
 	}
 	return next;
 }
@@ -274,4 +283,12 @@ execs_is_keeper(pid_t pid)
 		if (exec->keeper_pid == pid && exec->keeper.fd >= 0)
 			return true;
 	return false;
+}
+
+void
+execs_reaped(pid_t pid)
+{
+	for (struct exec *exec = execs; exec != NULL; exec = exec->next)
+		if (exec->keeper_pid == pid)
+			exec->keeper_pid = 0;
 }

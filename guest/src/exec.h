@@ -53,6 +53,7 @@ struct exec {
 	int64_t begin, end;	/* of the main process */
 	int64_t deadline;	/* of its time limit, 0: none */
 	int64_t kill_at;	/* the end of the grace after it, 0: none */
+	int64_t keeper_until;	/* when a keeper that was told to kill and did not is killed itself, 0: never */
 	int64_t drain_until;	/* how long EXITED waits for the streams' end, 0: not ended */
 	struct keeper_report last;
 	struct start_failure failure;
@@ -86,6 +87,9 @@ size_t execs_signal_all(int signal);
 size_t execs_running(void);
 
 bool execs_is_keeper(pid_t pid);
+
+/* A child of ours has been reaped: its id may be somebody else's from now on. */
+void execs_reaped(pid_t pid);
 
 void execs_add(struct exec *exec);
 struct exec *execs_first(void);

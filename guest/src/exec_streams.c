@@ -1,6 +1,7 @@
 /* The bytes of an exec: from the program's streams to the connection and the ring, and from the host to the program. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,12 +14,26 @@
 /* A pipe that was found full once is worth more memory of the kernel's. */
 #define PIPE_SIZE (256 << 10)
 #define PIPE_DEFAULT (64 << 10)
+#define TERMINAL_BYTES (256u << 10)
 
+static bool
+readable(int fd)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	return poll(&wait, 1, 0) == 1;
+}
+
+/* How many bytes of a stream are there to be read now. A terminal cannot tell: it counts only what has come through its line
+ * discipline. It is read until it is empty, or this much has come. */
 static size_t
-bytes_inside(int fd)
+bytes_inside(const struct exec *exec, int fd)
 {
 	int count = 0;
-	return fd >= 0 && ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
+	if (fd < 0)
+		return 0;
+	if (exec->pty && fd == exec->streams[STREAM_OUT].source.fd)
+		return readable(fd) ? TERMINAL_BYTES : 0;
+	return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
 }
 
 static void
@@ -68,6 +83,8 @@ stream_output(struct exec *exec, struct stream *stream, const uint8_t *data, siz
 {
 	ring_append(&exec->ring, stream->frame == FRAME_STDERR, data, length);
 	stream->due -= length < stream->due ? length : stream->due;
+	if (exec->pty && stream->due > 0 && !readable(stream->source.fd))
+		stream->due = 0;
 	/* After EXITED the streams are only emptied, so that what lives on does not block. */
 	if (exec->connection != NULL && !exec->finished) {
 		exec->replay = exec->ring.end;
@@ -113,8 +130,8 @@ control_ready(struct source *source, uint32_t events)
 		}
 		memcpy(exec->held, scratch, (size_t)n);
 		exec->held_length = (size_t)n;
-		exec->streams[STREAM_OUT].due = bytes_inside(exec->streams[STREAM_OUT].source.fd);
-		exec->streams[STREAM_ERR].due = bytes_inside(exec->streams[STREAM_ERR].source.fd);
+		exec->streams[STREAM_OUT].due = bytes_inside(exec, exec->streams[STREAM_OUT].source.fd);
+		exec->streams[STREAM_ERR].due = bytes_inside(exec, exec->streams[STREAM_ERR].source.fd);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		stream_close(stream);
 	}
@@ -126,7 +143,7 @@ exec_cut_off(struct exec *exec)
 {
 	exec->cut_off = true;
 	for (int i = 0; i < STREAMS; i++)
-		exec->streams[i].due = bytes_inside(exec->streams[i].source.fd);
+		exec->streams[i].due = bytes_inside(exec, exec->streams[i].source.fd);
 }
 
 bool

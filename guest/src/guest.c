@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,11 +31,17 @@
 #define SIGNALS 64
 
 struct guest guest;
-uint8_t scratch[SCRATCH_SIZE];
+_Alignas(4096) uint8_t scratch[SCRATCH_SIZE];
 
 static struct source listener, signals;
 static int spare = -1;
 static int64_t accept_again;
+
+void
+scratch_release(void)
+{
+	madvise(scratch, SCRATCH_SIZE, MADV_DONTNEED);
+}
 
 static void
 refuse(int fd)
@@ -109,6 +116,7 @@ signals_ready(struct source *source, uint32_t events)
 			guest_stop(NULL, 2000);
 	pid_t pid;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		execs_reaped(pid);
 		worker_ended(pid);
 		relay_reaped(pid);
 	}
@@ -129,13 +137,6 @@ guest_stop(struct connection *connection, int64_t grace_ms)
 	guest.stop_kill = now_us() + grace_ms * 1000;
 	guest.stop_give_up = guest.stop_kill + STOP_PATIENCE_US;
 	execs_signal_all(SIGTERM);
-}
-
-/* Moments of now_us; 0 is never. */
-static int64_t
-sooner(int64_t a, int64_t b)
-{
-	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 /* True when the guest may exit. */

@@ -22,7 +22,9 @@
 
 /* How long the end of a killed main process may wait for the rest of its tree, so that `left` is true. */
 #define KILL_REPORT_US 500000
-#define KILL_RETRY_MS 5
+/* How long to wait before looking again for what could not be killed at once; doubled each time up to the second. */
+#define RETRY_MS 5
+#define RETRY_MAX_MS 1000
 
 struct keeper {
 	int channel;
@@ -30,6 +32,7 @@ struct keeper {
 	bool main_ended;
 	bool reported;
 	bool killing;
+	int retry_ms;
 	int64_t killed_at;
 	struct keeper_report end;
 };
@@ -47,6 +50,7 @@ start_killing(struct keeper *keeper)
 	if (!keeper->killing)
 		keeper->killed_at = now_us();
 	keeper->killing = true;
+	keeper->retry_ms = RETRY_MS;
 }
 
 static void
@@ -132,10 +136,13 @@ serve(struct keeper *keeper, int signals)
 		report_end(keeper, children);
 		if (!children)
 			return;
-		if (keeper->killing)
+		int timeout = signals < 0 ? RETRY_MS : -1; /* without a signalfd we look now and then */
+		if (keeper->killing) {
 			tree_kill(getpid());
-		/* Without a signalfd (no descriptors left) we look now and then. */
-		if (poll(waits, 2, keeper->killing || signals < 0 ? KILL_RETRY_MS : -1) < 0)
+			timeout = keeper->retry_ms;
+			keeper->retry_ms = timeout * 2 < RETRY_MAX_MS ? timeout * 2 : RETRY_MAX_MS;
+		}
+		if (poll(waits, 2, timeout) < 0)
 			continue;
 		struct signalfd_siginfo info;
 		if (waits[1].revents != 0 && read(signals, &info, sizeof info) < 0)

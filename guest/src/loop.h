@@ -30,4 +30,7 @@ void source_close(struct source *source);
 
 int64_t now_us(void);
 
+/* Of two moments the one that comes first; 0 is never. */
+int64_t sooner(int64_t a, int64_t b);
+
 #endif

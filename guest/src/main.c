@@ -11,8 +11,6 @@
 
 #include "guest.h"
 
-#pragma weak spawn_main
-
 #define GUEST_VERSION "0.1.0"
 #define TOKEN_MAX 4096
 
@@ -21,7 +19,7 @@ usage(void)
 {
 	fprintf(stderr,
 		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH]\n"
-		"       guest spawn ...\n"
+		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
 		"       guest version\n");
 	return 2;
 }
@@ -124,7 +122,7 @@ main(int argc, char **argv)
 {
 	if (argc >= 2 && strcmp(argv[1], "init") == 0)
 		return init_main(argc - 2, argv + 2);
-	if (argc >= 2 && strcmp(argv[1], "spawn") == 0 && spawn_main != NULL)
+	if (argc >= 2 && strcmp(argv[1], "spawn") == 0)
 		return spawn_main(argc - 1, argv + 1);
 	if (argc == 2 && strcmp(argv[1], "version") == 0) {
 		printf("guest %s, protocol %d\n", GUEST_VERSION, PROTOCOL_VERSION);

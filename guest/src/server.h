@@ -61,6 +61,9 @@ extern struct guest guest;
 /* For the moment between reading bytes and passing them on; holds nothing from one call to the next. */
 extern uint8_t scratch[SCRATCH_SIZE];
 
+/* Gives its memory back to the kernel until it is used again. */
+void scratch_release(void);
+
 /* Answers the first frame of a connection; its fields are valid. */
 void request_serve(struct connection *connection, uint8_t type, struct bytes payload);
 

@@ -340,7 +340,7 @@ class Memory(GuestTest):
             for _ in range(20):
                 guest.shell("head -c 1000000 /dev/zero")
             self.wait(lambda: guest.live() == 0)
-            self.assertLess(guest.anonymous(), 160 << 10)
+            self.assertLess(guest.anonymous(), 64 << 10)
 
     def test_nothing_grows_with_use(self):
         with self.guest() as guest:

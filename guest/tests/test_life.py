@@ -141,6 +141,23 @@ class Killing(GuestTest):
             connection.close()
             self.assertGone(pids)
 
+    def test_a_timeout_ends_a_command_whose_keeper_is_stopped(self):
+        with self.guest() as guest:
+            connection, pids = self.daemon(guest, timeout_ms=700, grace_ms=0)
+            os.kill(int(read(f"/proc/{pids[0]}/stat").rsplit(")", 1)[1].split()[1]), signal.SIGSTOP)
+            result = connection.collect()
+            self.assertEqual((9, 1), (result.signal, result.number(32)))
+            self.assertGone(pids)
+
+    def test_a_reader_of_an_ended_exec_does_not_kill_what_lives_on(self):
+        with self.guest() as guest:
+            connection, (main, daemon) = self.daemon(guest, exec_id="rest", retain=100)
+            connection.send(SIGNAL, field(10, signal.SIGTERM) + field(11, MAIN))
+            connection.collect()
+            for _ in range(3):
+                guest.attach("rest", 0).close()
+            self.assertTrue(guest.answers() and alive(daemon))
+
 
 class Shutdown(GuestTest):
     def test_it_ends_everything_answers_and_goes(self):

@@ -74,6 +74,13 @@ class Terminal(GuestTest):
             result = guest.shell("stty -opost; seq 1 50000", pty=1)
             self.assertEqual(b"".join(b"%d\n" % n for n in range(1, 50001)), bytes(result.out))
 
+    def test_a_slow_reader_loses_nothing_of_what_came_before_the_end(self):
+        with self.guest() as guest, guest.start("sh", "-c", "stty -opost; seq 1 100000; exit 4", pty=1) as connection:
+            connection.expect(STARTED)
+            time.sleep(0.4)  # longer than EXITED waits for streams that do not end
+            result = connection.collect()
+            self.assertEqual((b"".join(b"%d\n" % n for n in range(1, 100001)), 4), (bytes(result.out), result.code))
+
     def test_its_end_hangs_up_the_terminal(self):
         with self.guest() as guest:
             result = guest.shell("sleep 1000 & echo $!", pty=1)

@@ -75,11 +75,25 @@ class Terminal(GuestTest):
             self.assertEqual(b"".join(b"%d\n" % n for n in range(1, 50001)), bytes(result.out))
 
     def test_a_slow_reader_loses_nothing_of_what_came_before_the_end(self):
-        with self.guest() as guest, guest.start("sh", "-c", "stty -opost; seq 1 100000; exit 4", pty=1) as connection:
-            connection.expect(STARTED)
-            time.sleep(0.4)  # longer than EXITED waits for streams that do not end
-            result = connection.collect()
-            self.assertEqual((b"".join(b"%d\n" % n for n in range(1, 100001)), 4), (bytes(result.out), result.code))
+        """Between the program and a reader that sleeps, more and more is held back until the program itself has to wait."""
+        ended = 0
+        with self.guest() as guest:
+            for size in range(40000, 500000, 20000):
+                script = f"stty -opost; yes | head -c {size}; exit 4"
+                with guest.start("sh", "-c", script, pty=1, exec_id="slow") as connection:
+                    pid = number(connection.expect(STARTED)[11])
+                    deadline = time.monotonic() + 0.3
+                    while alive(pid) and time.monotonic() < deadline:
+                        time.sleep(0.005)
+                    waits = alive(pid)
+                    if not waits:
+                        ended += 1
+                        time.sleep(0.15)  # longer than EXITED waits for streams that do not end
+                    result = connection.collect()
+                    self.assertEqual((size, 4), (len(result.out), result.code))
+                    if waits:
+                        break
+        self.assertGreater(ended, 1)
 
     def test_its_end_hangs_up_the_terminal(self):
         with self.guest() as guest:

@@ -24,7 +24,7 @@ record KernelCommand(List<String> arguments, String needs) {
               "python3 3.9 or later (Debian and Ubuntu: apt-get install python3)");
       case NODE ->
           new KernelCommand(
-              List.of("node", kernels + "/node/kernel.cjs"),
+              List.of("node", "--no-force-async-hooks-checks", kernels + "/node/kernel.cjs"),
               "node 20 or later (Debian and Ubuntu: apt-get install nodejs)");
       case R ->
           new KernelCommand(

@@ -24,6 +24,8 @@ const SILENT = 1;
 const session = new inspector.Session();
 let cells = 0;
 let current = null; // the request being served: { id, silent, number (of a cell) }
+let serving = false; // from reading a request to its DONE
+let waiting = []; // bytes of requests to come
 let taken; // the value last handed over from the inspector's world
 let watchdog = null; // started with the kernel; the first cell waits until it watches
 
@@ -238,6 +240,8 @@ function finish(id, status, ...events) {
   current = null;
   keepHandlers();
   writeAll(EVENTS, Buffer.concat([...events, frame(DONE, u32(id), Buffer.of(status))]));
+  serving = false;
+  if (waiting.length > 0) setImmediate(serveNext);
 }
 
 function complete(id, cursor, code) {
@@ -270,6 +274,22 @@ async function serveRequest(type, payload) {
   }
 }
 
+// The next request, when it has come as a whole and the one before is answered.
+function serveNext() {
+  if (serving || waiting.length === 0) return;
+  let size = 0;
+  for (const chunk of waiting) size += chunk.length;
+  if (size < 9) return;
+  if (waiting[0].length < 5) waiting = [Buffer.concat(waiting)];
+  const length = waiting[0].readUInt32LE(0);
+  if (length < 4 || length > MAX_FRAME) return protocolFailure(`a request of ${length} bytes`);
+  if (size < 5 + length) return;
+  const request = Buffer.concat(waiting);
+  waiting = request.length > 5 + length ? [request.subarray(5 + length)] : [];
+  serving = true;
+  serveRequest(request[4], request.subarray(5, 5 + length)).catch(protocolFailure);
+}
+
 function protocolFailure(error) {
   writeAll(2, Buffer.from(`kernel: ${cleanStack(String(error?.stack ?? error))}\n`));
   process.exit(70);
@@ -285,21 +305,10 @@ function serve() {
   replaceStreams();
   prepareGlobals();
   keepHandlers();
-  let pending = [];
-  let size = 0;
   const requests = new net.Socket({ fd: REQUESTS, readable: true, writable: false });
   requests.on('data', (chunk) => {
-    pending.push(chunk);
-    size += chunk.length;
-    if (size < 9) return;
-    if (pending.length > 1 && pending[0].length < 5) pending = [Buffer.concat(pending)];
-    const length = pending[0].readUInt32LE(0);
-    if (length < 4 || length > MAX_FRAME) return protocolFailure(`a request of ${length} bytes`);
-    if (size < 5 + length) return;
-    const request = Buffer.concat(pending);
-    pending = [];
-    size = 0;
-    serveRequest(request[4], request.subarray(5, 5 + length)).catch(protocolFailure);
+    waiting.push(chunk);
+    serveNext();
   });
   requests.on('end', () => process.exit(0));
   requests.on('error', protocolFailure);

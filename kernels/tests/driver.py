@@ -154,7 +154,7 @@ class Kernel:
             stdout=stdout,
             stderr=stderr,
             cwd=cwd or self.folder,
-            env=dict(os.environ, **(env or {})),
+            env=dict({name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}, **(env or {})),
             preexec_fn=arrange,
             pass_fds=(3, 4),
             start_new_session=True,

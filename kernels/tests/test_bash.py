@@ -116,3 +116,12 @@ class BashKernel(KernelCase):
         self.kernel.run("completable=1; completing() { :; }")
         self.assertEqual(self.kernel.complete("echo $completab"), (5, 15, ["$completable"]))
         self.assertEqual(self.kernel.complete("completin"), (0, 9, ["completing"]))
+
+    def test_requests_that_come_together_are_answered_in_order(self):
+        self.kernel.post("sleep 0.05")
+        first = self.kernel.request
+        self.kernel.send(2)
+        self.kernel.request = first
+        self.assertEqual(self.kernel.answer().status, "ok")
+        self.kernel.request = first + 1
+        self.assertTrue(self.kernel.answer().pong)

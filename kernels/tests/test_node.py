@@ -178,3 +178,12 @@ class NodeKernel(KernelCase):
         self.kernel.run("const completable = { alpha: 1 }")
         self.assertEqual(self.kernel.complete("x = complet"), (4, 11, ["completable"]))
         self.assertEqual(self.kernel.complete("é; completable.al"), (16, 18, ["alpha"]))
+
+    def test_requests_that_come_together_are_answered_in_order(self):
+        self.kernel.post("await new Promise((r) => setTimeout(r, 50))")
+        first = self.kernel.request
+        self.kernel.send(2)
+        self.kernel.request = first
+        self.assertEqual(self.kernel.answer().status, "ok")
+        self.kernel.request = first + 1
+        self.assertTrue(self.kernel.answer().pong)

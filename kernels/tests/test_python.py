@@ -228,6 +228,7 @@ class PythonKernel(KernelCase):
             "import asyncio\ntry:\n  print('go')\n  await asyncio.sleep(60)\nfinally:\n  print('cleaned')", interrupt_on=b"go"
         )
         self.assertEqual((outcome.status, outcome.out), ("interrupted", "go\ncleaned\n"))
+        self.assertRegex(outcome.error.traceback, r'^Traceback.*\n  File "<cell')
         self.assertEqual(self.value("await asyncio.sleep(0, 5)"), "5")
 
     def test_code_may_handle_its_interrupt(self):
@@ -332,3 +333,12 @@ class PythonKernel(KernelCase):
             error = kernel.run("!ls").error
             self.assertEqual(error.type, "SyntaxError")
             self.assertIn("IPython is not installed", error.message)
+
+    def test_requests_that_come_together_are_answered_in_order(self):
+        self.kernel.post("import time; time.sleep(0.05)")
+        first = self.kernel.request
+        self.kernel.send(2)
+        self.kernel.request = first
+        self.assertEqual(self.kernel.answer().status, "ok")
+        self.kernel.request = first + 1
+        self.assertTrue(self.kernel.answer().pong)

@@ -115,3 +115,12 @@ class RKernel(KernelCase):
     def test_completion(self):
         self.kernel.run("completable <- 1")
         self.assertEqual(self.kernel.complete("x <- completab"), (5, 14, ["completable"]))
+
+    def test_requests_that_come_together_are_answered_in_order(self):
+        self.kernel.post("Sys.sleep(0.05)")
+        first = self.kernel.request
+        self.kernel.send(2)
+        self.kernel.request = first
+        self.assertEqual(self.kernel.answer().status, "ok")
+        self.kernel.request = first + 1
+        self.assertTrue(self.kernel.answer().pong)

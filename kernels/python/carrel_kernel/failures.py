@@ -15,6 +15,7 @@ def describe(failure):
     imports.publish_sources(linecache)
     report = traceback.TracebackException(type(failure), failure, failure.__traceback__)
     _leave_out_own_frames(report)
+    _start_at_a_cell(report.stack)
     trace = "".join(report.format()).rstrip("\n")
     return type(failure).__name__, _cut(_message(failure), MAX_MESSAGE), _cut(trace, MAX_TRACEBACK)
 
@@ -30,6 +31,14 @@ def _leave_out_own_frames(report):
         if part.stack:
             part.stack[:] = [entry for entry in part.stack if not entry.filename.startswith(HERE)]
         waiting += [part.__cause__, part.__context__, *(getattr(part, "exceptions", None) or ())]
+
+
+def _start_at_a_cell(stack):
+    """The event loop's frames above an awaiting cell are not the user's either."""
+    for place, entry in enumerate(stack or ()):
+        if entry.filename.startswith("<cell "):
+            del stack[:place]
+            return
 
 
 def _message(failure):

@@ -48,6 +48,7 @@ class State:
     armed = False  # a request is being served: SIGINT concerns it
     pending = False  # SIGINT arrived while a frame of this module ran
     forked = False  # this is a child of the kernel: it must not speak
+    unread = b""  # of a request that came together with the one before
     request = 0
     silent = False
     cells = 0
@@ -122,15 +123,15 @@ def display_event(bundle):
 
 def read_request():
     """The next request as (type, id, rest), or None at the end of the channel."""
-    data = posix.read(REQUESTS, 16384)
-    while data and len(data) < 5:
+    data, state.unread = state.unread, b""
+    while len(data) < 5:
         more = posix.read(REQUESTS, 16384)
-        data = data + more if more else b""
-    if not data:
-        return None
+        if not more:
+            return None
+        data += more
     size = 5 + int.from_bytes(data[:4], "little")
-    if not 9 <= size <= MAX_FRAME + 5 or len(data) > size:
-        raise ProtocolError("a request of %d bytes, or one sent before the last was answered" % (size - 5))
+    if not 9 <= size <= MAX_FRAME + 5:
+        raise ProtocolError("a request of %d bytes" % (size - 5))
     if len(data) < size:
         parts, missing = [data], size - len(data)
         while missing:
@@ -140,6 +141,8 @@ def read_request():
             parts.append(part)
             missing -= len(part)
         data = b"".join(parts)
+    elif len(data) > size:
+        data, state.unread = data[:size], data[size:]
     return data[4], int.from_bytes(data[5:9], "little"), data[9:]
 
 

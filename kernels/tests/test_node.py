@@ -1,5 +1,6 @@
 import os
 import random
+import select
 import threading
 import time
 
@@ -138,6 +139,15 @@ class NodeKernel(KernelCase):
             outcome = self.kernel.run(code, interrupt_on=b"go")
             self.assertEqual(outcome.status, "interrupted", code)
         self.assertEqual(self.value("1"), "1")
+
+    def test_an_answer_that_is_being_written_is_not_cut_by_an_interrupt(self):
+        self.value("1")
+        self.kernel.post("'x'.repeat(1000000)")  # more than the pipe holds: the kernel waits in its write
+        select.select([self.kernel.events], [], [], 10)
+        self.kernel.interrupt()
+        time.sleep(0.2)  # longer than the watchdog waits before it stops the main thread
+        self.assertEqual(len(self.kernel.answer().text), 1000000)
+        self.assertEqual(self.value("'next'"), "next")
 
     def test_sigint_while_idle_does_nothing(self):
         for _ in range(5):

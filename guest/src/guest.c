@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,25 @@ sweep(int64_t *deadline)
 	return guest.stopping && stopped(now, deadline);
 }
 
+/* Only the end of a PID 1 takes everybody with it. Elsewhere whoever is still below us, a stuck keeper's command say, would
+ * live on as a stranger's child. */
+static void
+end_descendants(void)
+{
+	if (getpid() == 1)
+		return;
+	int64_t patience = now_us() + STOP_PATIENCE_US;
+	while (now_us() < patience) {
+		tree_kill(getpid());
+		pid_t pid;
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			continue;
+		if (pid < 0)
+			return;
+		poll(NULL, 0, 1);
+	}
+}
+
 int
 guest_run(const struct guest_options *options)
 {
@@ -248,6 +268,7 @@ guest_run(const struct guest_options *options)
 	int64_t deadline = 0;
 	while (!sweep(&deadline))
 		loop_round(deadline);
+	end_descendants();
 	if (guest.stop_connection != NULL) {
 		frame_begin(&guest.stop_connection->out, FRAME_OK);
 		frame_end(&guest.stop_connection->out);

@@ -149,6 +149,14 @@ class Killing(GuestTest):
             self.assertEqual((9, 1), (result.signal, result.number(32)))
             self.assertGone(pids)
 
+    def test_a_shutdown_ends_a_command_whose_keeper_is_stopped(self):
+        with self.guest() as guest:
+            connection, pids = self.daemon(guest, keep=1)
+            os.kill(int(read(f"/proc/{pids[0]}/stat").rsplit(")", 1)[1].split()[1]), signal.SIGSTOP)
+            guest.request(SHUTDOWN, field(10, 100))
+            self.assertEqual(0, guest.process.wait(TIMEOUT))
+            self.assertFalse(any(alive(pid) for pid in pids))
+
     def test_a_reader_of_an_ended_exec_does_not_kill_what_lives_on(self):
         with self.guest() as guest:
             connection, (main, daemon) = self.daemon(guest, exec_id="rest", retain=100)

@@ -42,7 +42,7 @@ final class Connection implements AutoCloseable {
   Connection(ByteChannel channel, Duration patience) {
     this.channel = channel;
     this.patience = patience;
-    this.deadline = new Deadline(channel, patience.toNanos());
+    this.deadline = new Deadline(this::hangUp, patience.toNanos());
   }
 
   Deadline deadline() {
@@ -184,11 +184,14 @@ final class Connection implements AutoCloseable {
   public void close() {
     closed = true;
     deadline.close();
+    hangUp();
+  }
+
+  private void hangUp() {
     try {
       channel.close();
-    } catch (IOException e) {
-      // A connection that cannot even be closed is as gone as one that was.
-      closed = true;
+    } catch (IOException ignored) {
+      // What cannot even be closed is as gone as what was.
     }
   }
 

@@ -1,7 +1,5 @@
 package dev.carrel.guest;
 
-import java.io.Closeable;
-import java.io.IOException;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +17,7 @@ final class Deadline implements AutoCloseable {
   private static final ScheduledThreadPoolExecutor TIMER = timer();
   private static final long NOT_WAITING = Long.MIN_VALUE;
 
-  private final Closeable target;
+  private final Runnable hangUp;
   private final long patience;
   private volatile long waitingSince = NOT_WAITING;
   private volatile boolean passed;
@@ -27,8 +25,8 @@ final class Deadline implements AutoCloseable {
   private long notBefore;
   private boolean stopped;
 
-  Deadline(Closeable target, long patienceNanos) {
-    this.target = target;
+  Deadline(Runnable hangUp, long patienceNanos) {
+    this.hangUp = hangUp;
     this.patience = patienceNanos;
     this.notBefore = System.nanoTime();
     schedule(patienceNanos);
@@ -82,12 +80,7 @@ final class Deadline implements AutoCloseable {
     }
     passed = true;
     stopped = true;
-    try {
-      target.close();
-    } catch (IOException e) {
-      // The waiting thread gets the consequence; there is nobody here to tell.
-      stopped = true;
-    }
+    hangUp.run();
   }
 
   private static ScheduledThreadPoolExecutor timer() {

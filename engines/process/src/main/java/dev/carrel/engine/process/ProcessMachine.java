@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
 
 /** A guest process and its folder. */
 final class ProcessMachine implements Machine {
-  private static final Duration POLITE = Duration.ofSeconds(5);
+  private static final Duration POLITE = Duration.ofSeconds(3);
   private static final Duration FORCED = Duration.ofSeconds(5);
   private static final long GRACE_MILLIS = 200;
   private static final int SIGNALLED = 128;
+  private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
 
   private final MachineFolder folder;
   private final Limits limits;
@@ -151,11 +152,13 @@ final class ProcessMachine implements Machine {
   private static boolean await(Duration limit, BooleanSupplier condition) {
     // The JDK gives no event for the end of a process that is not its child.
     long end = System.nanoTime() + limit.toNanos();
+    long pause = TimeUnit.MILLISECONDS.toNanos(1);
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - end > 0) {
         return false;
       }
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+      LockSupport.parkNanos(pause);
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
     }
     return true;
   }

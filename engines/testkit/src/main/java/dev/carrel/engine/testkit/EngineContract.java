@@ -20,6 +20,10 @@ import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,17 +42,22 @@ public abstract class EngineContract extends GuestContract {
   private static final int PARALLEL = 20;
 
   /**
-   * Ends a machine's guest from outside, as a crash would, and returns when it is gone. By default
-   * it is the first process of this host with the sandbox's id in its command line.
+   * The guest's process on this host: by default the first one with the sandbox's id in its command
+   * line.
    */
-  protected void killGuest(Machine machine) {
+  protected ProcessHandle guestProcess(Machine machine) {
     List<Long> guests = Leftovers.processes(machine.id().value());
     assertThat(guests).as("the guest's process is found by its sandbox's id").isNotEmpty();
-    ProcessHandle.of(guests.getFirst()).ifPresent(ProcessHandle::destroyForcibly);
+    return ProcessHandle.of(guests.getFirst()).orElseThrow();
+  }
+
+  private void killGuest(Machine machine) {
+    ProcessHandle guest = guestProcess(machine);
+    guest.destroyForcibly();
     Eventually.holds(
         "the guest is gone",
         Duration.ofSeconds(5),
-        () -> !Leftovers.processes(machine.id().value()).contains(guests.getFirst()));
+        () -> !Leftovers.processes(machine.id().value()).contains(guest.pid()));
   }
 
   @Test
@@ -186,6 +195,68 @@ public abstract class EngineContract extends GuestContract {
     try (Engine next = newEngine()) {
       assertThat(next.recover()).isEmpty();
       assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+    }
+  }
+
+  @Test
+  void machinesSurviveTheKillOfTheirServer() throws Exception {
+    SandboxId id = OtherServer.startAndKill(engine().name(), settings());
+
+    List<Machine> found = engine().recover();
+
+    assertThat(found).extracting(Machine::id).containsExactly(id);
+    Machine machine = found.getFirst();
+    assertThat(Finished.shell(Guest.of(machine), "echo here").stdout()).isEqualTo("here\n");
+    machine.destroy();
+    assertThat(Leftovers.of(id.value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void stoppedGuestIsDestroyedAllTheSame() throws Exception {
+    Machine machine = start();
+    String marker = marker();
+    ExecSession session =
+        Guest.of(machine)
+            .exec(
+                ExecId.random(),
+                ExecRequest.of(Command.shell("echo ready; sleep " + marker), Finished.ENVIRONMENT));
+    awaitOutput(session, "ready");
+    String pid = Long.toString(guestProcess(machine).pid());
+    assertThat(new ProcessBuilder("kill", "-STOP", pid).start().waitFor()).isZero();
+
+    machine.destroy();
+
+    assertThat(Leftovers.processes(marker)).isEmpty();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+    session.close();
+  }
+
+  @Test
+  void egressSocketIsTheOneWayOut() throws Exception {
+    Path socket = runDirectory().resolve("egress.sock");
+    try (var proxy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      proxy.bind(UnixDomainSocketAddress.of(socket));
+      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket));
+      if (!applied(machine, "network-namespace")) {
+        return; // the port would be the host's own
+      }
+      String call =
+          "import socket; s=socket.create_connection(('127.0.0.1', 3128)); s.sendall(b'ask');"
+              + " print(s.recv(100).decode())";
+      try (ExecSession session =
+          Guest.of(machine)
+              .exec(
+                  ExecId.random(),
+                  ExecRequest.of(
+                      Command.of("/usr/bin/python3", "-c", call), Finished.ENVIRONMENT))) {
+        try (var connection = proxy.accept()) {
+          ByteBuffer asked = ByteBuffer.allocate(3);
+          while (asked.hasRemaining() && connection.read(asked) >= 0) {}
+          assertThat(UTF_8.decode(asked.flip()).toString()).isEqualTo("ask");
+          connection.write(ByteBuffer.wrap("answer".getBytes(UTF_8)));
+        }
+        assertThat(Finished.follow(session).stdout()).isEqualTo("answer\n");
+      }
     }
   }
 

@@ -7,7 +7,7 @@ import java.util.function.BooleanSupplier;
 
 /** Waits for what other processes do, of which no event tells us. */
 public final class Eventually {
-  private static final long PAUSE = TimeUnit.MILLISECONDS.toNanos(5);
+  private static final long PAUSE = TimeUnit.MILLISECONDS.toNanos(10);
 
   private Eventually() {}
 

@@ -9,9 +9,11 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** What is still on the host that carries a certain name: an honest count after a removal. */
@@ -22,23 +24,35 @@ public final class Leftovers {
 
   /** Processes, mounts, cgroups and files below the folder that have the word in their name. */
   public static List<String> of(String word, Path folder) {
+    return of(List.of(word), folder);
+  }
+
+  /** The same for any of several words, in one look around. */
+  public static List<String> of(Collection<String> words, Path folder) {
+    Predicate<String> named = text -> words.stream().anyMatch(text::contains);
     var found = new ArrayList<String>();
-    processes(word).forEach(pid -> found.add("process " + pid + ": " + commandLine(pid)));
+    for (long pid : processes(named)) {
+      found.add("process " + pid + ": " + commandLine(pid));
+    }
     for (String line : lines(Path.of("/proc/self/mountinfo"))) {
-      if (line.contains(word)) {
+      if (named.test(line)) {
         found.add("mount " + line);
       }
     }
-    found.addAll(named(word, Path.of("/sys/fs/cgroup"), CGROUP_DEPTH));
-    found.addAll(named(word, folder, Integer.MAX_VALUE));
+    found.addAll(paths(named, Path.of("/sys/fs/cgroup"), CGROUP_DEPTH));
+    found.addAll(paths(named, folder, Integer.MAX_VALUE));
     return found;
   }
 
   /** Live processes of this host with the word in their command line. */
   public static List<Long> processes(String word) {
+    return processes(text -> text.contains(word));
+  }
+
+  private static List<Long> processes(Predicate<String> named) {
     return ProcessHandle.allProcesses()
         .map(ProcessHandle::pid)
-        .filter(pid -> commandLine(pid).contains(word))
+        .filter(pid -> named.test(commandLine(pid)))
         .toList();
   }
 
@@ -59,7 +73,7 @@ public final class Leftovers {
     }
   }
 
-  private static List<String> named(String word, Path folder, int depth) {
+  private static List<String> paths(Predicate<String> named, Path folder, int depth) {
     var found = new ArrayList<String>();
     if (!Files.isDirectory(folder)) {
       return found;
@@ -73,7 +87,7 @@ public final class Leftovers {
 
           @Override
           public FileVisitResult visitFile(Path path, BasicFileAttributes attributes) {
-            if (path.getFileName() != null && path.getFileName().toString().contains(word)) {
+            if (path.getFileName() != null && named.test(path.getFileName().toString())) {
               found.add("path " + path);
             }
             return FileVisitResult.CONTINUE;

@@ -57,9 +57,8 @@ public abstract class MachineTests {
   void leaveNothing() {
     machines.forEach(Machine::destroy);
     engine().close();
-    for (Machine machine : machines) {
-      assertThat(Leftovers.of(machine.id().value(), runDirectory)).isEmpty();
-    }
+    List<String> ids = machines.stream().map(machine -> machine.id().value()).toList();
+    assertThat(Leftovers.of(ids, runDirectory)).isEmpty();
     Leftovers.delete(runDirectory);
   }
 
@@ -76,11 +75,15 @@ public abstract class MachineTests {
 
   /** Another engine on the same run directory; the caller closes it. */
   protected final Engine newEngine() {
+    return openEngine(settings());
+  }
+
+  final EngineSettings settings() {
     String lib = System.getProperty("carrel.lib");
     if (lib == null) {
       throw new IllegalStateException("system property carrel.lib names the guest's folder");
     }
-    return openEngine(new EngineSettings(runDirectory, Path.of(lib), allowMissing()));
+    return new EngineSettings(runDirectory, Path.of(lib), allowMissing());
   }
 
   /** What the tests start unless they say otherwise. */

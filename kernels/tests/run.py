@@ -42,7 +42,9 @@ def run_language(language, verbose):
     suite.addTests(unittest.defaultTestLoader.loadTestsFromName("test_" + language))
     result = unittest.TextTestRunner(verbosity=2 if verbose else 1).run(suite)
     bad = len(result.failures) + len(result.errors)
-    print(result.testsRun - bad, bad)
+    for test, reason in result.skipped:
+        print("NOT RUN: %s (%s)" % (test, reason), file=sys.stderr)
+    print(result.testsRun - bad - len(result.skipped), bad)
     return 0 if result.wasSuccessful() else 1
 
 

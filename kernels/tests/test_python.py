@@ -104,6 +104,12 @@ class PythonKernel(KernelCase):
         self.assertEqual(outcome.displays[0]["application/x+json"], b"[1]")
         self.assertEqual(outcome.displays[1], {"text/plain": b"p", "image/png": b"\x89PN"[:3]})
 
+    def test_a_value_that_displays_itself_does_so_once(self):
+        code = "class Own:\n  def __repr__(self): return 'own'\n  def _ipython_display_(self): display({'text/html': '<o>'}, raw=True)\n"
+        outcome = self.kernel.run(code + "Own()")
+        self.assertEqual((outcome.result, outcome.displays), ({"text/plain": b"own"}, [{"text/html": b"<o>"}]))
+        self.assertEqual(self.kernel.run("display(Own())").displays, [{"text/html": b"<o>"}])
+
     def test_a_plotly_figure_is_one_page(self):
         # The shape of plotly's figures, without the package.
         code = (

@@ -102,6 +102,15 @@ def bundle(value):
     return _encoded(parts)
 
 
+def result(value):
+    """The bundle of a cell's value. One that displays itself does so, and has only its text besides."""
+    own = getattr(type(value), "_ipython_display_", None)
+    if not callable(own) or isinstance(value, type) or _is_plotly(value):
+        return bundle(value)
+    own(value)
+    return _encoded([("text/plain", plain(value))])
+
+
 def _rich_parts(value):
     kind = type(value)
     if _is_plotly(value):

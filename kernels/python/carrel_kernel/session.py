@@ -224,7 +224,7 @@ def result_bundle(value):
             return (("text/plain", repr(value).encode()),)
         except ValueError:
             pass  # an int with more digits than Python is willing to print
-    return load("rich").bundle(value)
+    return load("rich").result(value)
 
 
 def flush_streams():

@@ -237,6 +237,13 @@ class PythonKernel(KernelCase):
         self.assertRegex(outcome.error.traceback, r'^Traceback.*\n  File "<cell')
         self.assertEqual(self.value("await asyncio.sleep(0, 5)"), "5")
 
+    def test_an_interrupt_of_the_event_loop_names_the_line_that_waits(self):
+        code = "import asyncio\nasync def slow():\n  asyncio.get_running_loop().call_later(0.05, print, 'go')\n  await asyncio.sleep(60)\nawait slow()"
+        outcome = self.kernel.run(code, interrupt_on=b"go")
+        self.assertEqual((outcome.status, outcome.error.type), ("interrupted", "KeyboardInterrupt"))
+        self.assertRegex(outcome.error.traceback, r'^Traceback.*\n  File "<cell \d+>", line 5, in <module>')
+        self.assertIn("line 4, in slow", outcome.error.traceback)
+
     def test_code_may_handle_its_interrupt(self):
         outcome = self.kernel.run(
             "import time\ntry:\n  print('go'); time.sleep(60)\nexcept KeyboardInterrupt:\n  answer = 'handled'\nanswer", interrupt_on=b"go"

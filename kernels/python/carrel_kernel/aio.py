@@ -1,6 +1,7 @@
 """The event loop behind top-level await: one for the life of the context, so tasks go on in later awaiting cells."""
 
 import asyncio
+import types
 
 _loop = None
 
@@ -15,9 +16,25 @@ def run(coroutine):
     try:
         return _loop.run_until_complete(task)
     except KeyboardInterrupt:
-        if not task.done():
-            task.cancel()
-            _loop.run_until_complete(asyncio.wait([task]))
-        if task.done() and not task.cancelled():
-            task.exception()  # seen: it must not be reported again as "never retrieved"
-        raise
+        if task.done():  # it struck in the cell's own code, and knows the place
+            if not task.cancelled():
+                task.exception()  # seen: it must not be reported again as "never retrieved"
+            raise
+        place = _place(coroutine)
+        task.cancel()
+        _loop.run_until_complete(asyncio.wait([task]))
+        if not task.cancelled():
+            task.exception()
+        raise KeyboardInterrupt().with_traceback(place) from None
+
+
+def _place(coroutine):
+    """Where a suspended coroutine waits, as a traceback: the interrupt itself struck in the event loop."""
+    frames = []
+    while coroutine is not None and getattr(coroutine, "cr_frame", None) is not None:
+        frames.append(coroutine.cr_frame)
+        coroutine = coroutine.cr_await
+    trace = None
+    for frame in reversed(frames):
+        trace = types.TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
+    return trace

@@ -42,6 +42,7 @@ struct regex {
 	bool failed;
 	uint8_t kind[256];	     /* bytes that no set tells apart are of one kind */
 	uint8_t sample[256];	     /* one byte of each kind */
+	bool idle[256];		     /* bytes that lead from the first state to itself */
 	uint32_t kinds;
 	uint32_t *table;	     /* state × kind: the row of the next state, 0 when not yet known */
 	struct state *states;
@@ -381,9 +382,15 @@ regex_scan(struct regex *regex, const uint8_t *begin, const uint8_t *end)
 {
 	const uint32_t matched = MATCHED * regex->kinds;
 	const uint8_t *kind = regex->kind;
-	uint32_t row = START * regex->kinds;
+	const uint32_t start = START * regex->kinds;
+	uint32_t row = start;
 	const uint8_t *p = begin;
 	for (; p < end; p++) {
+		/* Where nothing has begun, bytes need not wait for each other's look-up. */
+		if (row == start) {
+			while (end - p > 4 && regex->idle[p[0]] && regex->idle[p[1]] && regex->idle[p[2]] && regex->idle[p[3]])
+				p += 4;
+		}
 		uint32_t next = regex->table[row + kind[*p]];
 		if (next <= matched && next != matched)
 			next = follow(regex, row, *p);
@@ -479,8 +486,12 @@ prepare(struct regex *regex)
 	regex->most_states = TABLE_BYTES / (uint32_t)sizeof *regex->table / regex->kinds;
 	if (regex->most_states > MOST_STATES)
 		regex->most_states = MOST_STATES;
-	return regex->stack != NULL && regex->reached != NULL && regex->mark != NULL &&
-	       find_state(regex, regex->stack, 0, AT_START) == START;
+	if (regex->stack == NULL || regex->reached == NULL || regex->mark == NULL ||
+	    find_state(regex, regex->stack, 0, AT_START) != START)
+		return false;
+	for (unsigned byte = 0; byte < 256; byte++)
+		regex->idle[byte] = follow(regex, START * regex->kinds, byte) == START * regex->kinds;
+	return true;
 }
 
 struct regex *

@@ -11,7 +11,7 @@
 
 #define CHUNK (256u << 10)
 /* Files of /proc and /sys do not say how long they are: up to this much of one is read before it is announced. */
-#define PSEUDO_LIMIT (1u << 20)
+#define PSEUDO_LIMIT FRAME_MAX
 
 void
 serve_stat(struct operation *op)
@@ -59,26 +59,28 @@ open_regular(struct operation *op, const char *path, struct stat *status)
 	return fd;
 }
 
+/* Sends a frame whose payload already lies after room for its head. */
 static bool
-send_data(struct operation *op, const uint8_t *data, size_t length)
+send_data(struct operation *op, uint8_t *frame, size_t length)
 {
-	frame_begin(&op->out, FRAME_DATA);
-	writer_bytes(&op->out, data, length);
-	frame_end(&op->out);
-	return answer_flush(op);
+	for (int i = 0; i < 4; i++)
+		frame[i] = (uint8_t)(length >> (8 * i));
+	frame[4] = FRAME_DATA;
+	op->gone = op->gone || !write_all(op->connection, frame, FRAME_HEADER + length);
+	return !op->gone;
 }
 
 /* Sends exactly the announced range, or what is left of it and then ERROR when the file became shorter. */
 static void
 stream_range(struct operation *op, int fd, const char *path, int64_t offset, int64_t length)
 {
-	uint8_t *buffer = malloc(CHUNK);
-	if (buffer == NULL) {
+	uint8_t *frame = malloc(FRAME_HEADER + CHUNK);
+	if (frame == NULL) {
 		fail_errno(op, ENOMEM, "read", path);
 		return;
 	}
 	while (length > 0) {
-		ssize_t got = pread(fd, buffer, length < CHUNK ? (size_t)length : CHUNK, offset);
+		ssize_t got = pread(fd, frame + FRAME_HEADER, length < CHUNK ? (size_t)length : CHUNK, offset);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -88,12 +90,12 @@ stream_range(struct operation *op, int fd, const char *path, int64_t offset, int
 				fail(op, "io", 0, "%.4096s became shorter while it was read, at byte %lld", path, (long long)offset);
 			break;
 		}
-		if (!send_data(op, buffer, (size_t)got))
+		if (!send_data(op, frame, (size_t)got))
 			break;
 		offset += got;
 		length -= got;
 	}
-	free(buffer);
+	free(frame);
 	if (length == 0)
 		put_ok(op);
 }
@@ -126,11 +128,9 @@ read_unsized(struct operation *op, int fd, const char *path, struct stat *status
 	put_entry(op, path, status, NULL);
 	int64_t from = offset < (int64_t)size ? offset : (int64_t)size;
 	int64_t count = length < (int64_t)size - from ? length : (int64_t)size - from;
-	for (int64_t sent = 0; sent < count && !op->gone;) {
-		int64_t part = count - sent < CHUNK ? count - sent : CHUNK;
-		send_data(op, content + from + sent, (size_t)part);
-		sent += part;
-	}
+	frame_begin(&op->out, FRAME_DATA);
+	writer_bytes(&op->out, content + from, (size_t)count);
+	frame_end(&op->out);
 	free(content);
 	put_ok(op);
 }

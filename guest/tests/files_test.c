@@ -1,10 +1,13 @@
 /* STAT, READ, WRITE, MKDIR, LIST_DIR. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -296,6 +299,22 @@ unfinished_write_leaves_the_old_file(void)
 }
 
 static void
+killed_write_leaves_nothing(void)
+{
+	CHECK(mkdir(in("killed"), 0755) == 0);
+	begin(REQUEST_WRITE);
+	put_string(&request, 10, in("killed/file"));
+	struct worker worker = start();
+	send_frame(&worker, FRAME_DATA_IN, "half of it", 10);
+	int queued = 1;
+	for (double until = seconds() + 5; queued > 0 && seconds() < until; sched_yield())
+		CHECK(ioctl(worker.fd, SIOCOUTQ, &queued) == 0);
+	CHECK(queued == 0 && kill(worker.pid, SIGKILL) == 0);
+	CHECK(worker_end(&worker) == SIGKILL);
+	CHECK(rmdir(in("killed")) == 0); /* empty */
+}
+
+static void
 without_proc(void)
 {
 	if (geteuid() != 0 && unshare(CLONE_NEWUSER) < 0)
@@ -558,6 +577,7 @@ main(void)
 	write_obeys_its_options();
 	write_goes_through_links();
 	unfinished_write_leaves_the_old_file();
+	killed_write_leaves_nothing();
 	write_works_without_proc();
 	names_may_hold_any_byte();
 	mkdir_makes_the_way();

@@ -11,6 +11,8 @@
 
 /* How often a directory may fill again while we empty it. */
 #define MOST_REFILLS 1000
+/* How often an entry may turn from a directory into something else and back while it is removed. */
+#define MOST_TURNS 64
 #define STEPS_PER_LOOK 1024
 
 void
@@ -19,40 +21,40 @@ subtree_failure_free(struct subtree_failure *failure)
 	free_text(&failure->path);
 }
 
-static bool
-missing(int result)
-{
-	return result < 0 && errno == ENOENT;
-}
-
-/* Removes or enters one entry. What it was a moment ago does not count: each call fails harmlessly on the wrong kind. */
+/* Removes or enters one entry. What it was a moment ago does not count: each call fails harmlessly on the wrong kind, and then
+ * the other is tried. */
 static int
 take(struct walk *walk, int64_t *removed)
 {
-	if (walk->type != DT_DIR) {
-		int result = unlinkat(walk->parent, walk->name, 0);
-		*removed += result == 0;
+	bool directory = walk->type == DT_DIR;
+	for (int turn = 0; turn < MOST_TURNS; turn++, directory = !directory) {
+		int result = directory ? walk_enter(walk) : unlinkat(walk->parent, walk->name, 0);
+		*removed += result == 0 && !directory;
 		if (result == 0 || errno == ENOENT)
 			return 0;
-		if (errno != EISDIR && errno != EPERM)
-			return -1;
+		if (directory ? errno == ENOTDIR || errno == ELOOP : errno == EISDIR)
+			continue;
+		/* A directory that may not be read may still be empty. */
+		int error = errno;
+		result = directory ? unlinkat(walk->parent, walk->name, AT_REMOVEDIR) : -1;
+		*removed += result == 0;
+		errno = error;
+		return result;
 	}
-	int first = errno;
-	if (walk_enter(walk) == 0 || errno == ENOENT)
-		return 0;
-	bool directory = errno != ENOTDIR && errno != ELOOP;
-	if (!directory && walk->type != DT_DIR) {
-		errno = first;
-		return -1;
-	}
-	/* One that may not be read may still be empty. */
-	int error = errno;
-	int result = unlinkat(walk->parent, walk->name, directory ? AT_REMOVEDIR : 0);
-	*removed += result == 0;
-	if (result == 0 || missing(result))
-		return 0;
-	errno = directory ? error : errno;
+	errno = EBUSY;
 	return -1;
+}
+
+/* Removes a directory that was emptied, or goes into it again when it has filled meanwhile. */
+static int
+finish(struct walk *walk, int64_t *removed, int *refills)
+{
+	int result = unlinkat(walk->parent, walk->name, AT_REMOVEDIR);
+	*removed += result == 0;
+	if (result < 0 && (errno == ENOTEMPTY || errno == EEXIST) && ++*refills <= MOST_REFILLS)
+		result = walk_enter(walk);
+	/* Something else has the name now: the directory above is not empty then, and will be looked through again. */
+	return result < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) ? 0 : result;
 }
 
 static int
@@ -66,12 +68,7 @@ empty_directory(struct operation *op, struct walk *walk, int64_t *removed)
 			result = take(walk, removed);
 			break;
 		case WALK_LEAVE:
-			result = unlinkat(walk->parent, walk->name, AT_REMOVEDIR);
-			*removed += result == 0;
-			if (result < 0 && (errno == ENOTEMPTY || errno == EEXIST) && ++refills <= MOST_REFILLS)
-				result = walk_enter(walk);
-			if (missing(result))
-				result = 0;
+			result = finish(walk, removed, &refills);
 			break;
 		case WALK_END:
 			return 0;

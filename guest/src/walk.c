@@ -48,7 +48,11 @@ push(struct walk *walk, int fd, size_t depth)
 		walk->capacity = capacity;
 	}
 	struct walk_level *level = &walk->levels[depth];
-	if (level->batch == NULL && (level->batch = malloc(BATCH)) == NULL)
+	if (level->batch == NULL) {
+		level->batch = walk->spare != NULL ? walk->spare : malloc(BATCH);
+		walk->spare = NULL;
+	}
+	if (level->batch == NULL)
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return -1;
@@ -83,6 +87,7 @@ walk_free(struct walk *walk)
 		free(walk->levels[i].batch);
 	}
 	free(walk->levels);
+	free(walk->spare);
 	free(walk->path);
 	*walk = (struct walk){0};
 }
@@ -132,10 +137,9 @@ reopen_parent(struct walk *walk)
 		errno = EBUSY;
 		return -1;
 	}
-	if (parent->batch == NULL && (parent->batch = malloc(BATCH)) == NULL) {
-		close(fd);
-		return -1;
-	}
+	/* The level below has told all it had: its batch is free for this one. */
+	parent->batch = walk->levels[walk->depth].batch;
+	walk->levels[walk->depth].batch = NULL;
 	parent->fd = fd;
 	parent->at = parent->filled = 0;
 	walk->first_open = walk->depth - 1;
@@ -204,7 +208,8 @@ walk_enter(struct walk *walk)
 		struct walk_level *oldest = &walk->levels[walk->first_open++];
 		close(oldest->fd);
 		oldest->fd = -1;
-		free(oldest->batch);
+		free(walk->spare);
+		walk->spare = oldest->batch;
 		oldest->batch = NULL;
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum walk_step {
@@ -27,6 +28,7 @@ struct walk {
 	struct walk_level *levels;
 	size_t depth; /* of the directory being read; the first is 0 */
 	size_t capacity;
+	uint8_t *spare;	   /* a batch that no level uses now */
 	size_t first_open; /* levels above this one had to close their descriptor */
 };
 

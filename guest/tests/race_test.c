@@ -148,11 +148,38 @@ writes_stay_inside(void)
 	CHECK(escapes == 0 && written > 0 && refused > 0);
 }
 
+#define PAIRS 8
+
 static void
 swap_in_tree(void)
 {
-	exchange(in("root/tree/d"), in("root/tree/other"));
-	exchange(in("root/tree/d/sub"), in("root/tree/d/link"));
+	for (int i = 0; i < PAIRS; i++) {
+		char one[32], other[32];
+		snprintf(one, sizeof one, "root/tree/d%d", i);
+		snprintf(other, sizeof other, "root/tree/l%d", i);
+		exchange(in(one), in(other));
+	}
+}
+
+/* Directories and links, and many more directories between them: the kernel tells the kinds of all in one go, and by the time
+ * the later ones are entered they may be something else. */
+static void
+grow_tree(void)
+{
+	char name[32];
+	mkdir(in("root/tree"), 0755);
+	int tree = open(in("root/tree"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (int i = 0; i < 40 && tree >= 0; i++) {
+		snprintf(name, sizeof name, "s%d", i);
+		mkdirat(tree, name, 0755);
+		if (i % 5 != 0)
+			continue;
+		snprintf(name, sizeof name, "d%d", i / 5);
+		mkdirat(tree, name, 0755);
+		snprintf(name, sizeof name, "l%d", i / 5);
+		CHECK(symlinkat("../../outside", tree, name) == 0 || errno == EEXIST);
+	}
+	close_fd(&tree);
 }
 
 static void
@@ -161,18 +188,7 @@ removals_stay_inside(void)
 	int removed = 0, escapes = 0, tries = 0;
 	pid_t attacker = attack(swap_in_tree);
 	for (double until = seconds() + LENGTH; seconds() < until; tries++) {
-		/* Made while the attack goes on: what cannot be made now is there from before, or next time. */
-		static const char *const folders[] = {"root/tree", "root/tree/d", "root/tree/d/sub", "root/tree/d/sub/deep"};
-		for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-			mkdir(in(folders[i]), 0755);
-		int fd = open(in("root/tree/d"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0) {
-			mkdirat(fd, "sub", 0755);
-			symlinkat("../../../outside", fd, "link");
-			close(fd);
-		}
-		if (symlink("../../outside", in("root/tree/other")) < 0 && errno != EEXIST)
-			CHECK(errno == ENOENT);
+		grow_tree();
 		begin(REQUEST_REMOVE);
 		if (tries % 2 == 0)
 			put_string(&request, 3, in("root"));
@@ -184,8 +200,6 @@ removals_stay_inside(void)
 		reply_free(&reply);
 	}
 	relent(attacker);
-	rmdir(in("outside/sub/deep"));
-	rmdir(in("outside/deep"));
 	printf("remove: %d tries, %d removed, %d escapes\n", tries, removed, escapes);
 	CHECK(escapes == 0 && removed > 0);
 }

@@ -90,7 +90,7 @@ static uint32_t
 decode(struct parser *parser, bool *stray)
 {
 	const uint8_t *p = (const uint8_t *)parser->at;
-	size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 0;
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
 	uint32_t code = length < 2 ? p[0] : p[0] & (0x7Fu >> length);
 	for (size_t i = 1; i < length; i++) {
 		if ((p[i] & 0xC0) != 0x80) {
@@ -235,11 +235,13 @@ static bool
 class_letter(struct class *class, char letter)
 {
 	struct class set = {0};
-	for (unsigned byte = 0; byte < 0x80; byte++)
-		if ((letter | 32) == 'd' ? byte >= '0' && byte <= '9' : (letter | 32) == 'w' ? is_word(byte) : byte == ' ' || (byte >= 9 && byte <= 13))
-			set_add(&set.ascii, byte);
 	if (strchr("dDwWsS", letter) == NULL)
 		return false;
+	for (unsigned byte = 0; byte < 0x80; byte++) {
+		bool digit = byte >= '0' && byte <= '9', space = byte == ' ' || (byte >= '\t' && byte <= '\r');
+		if ((letter | 32) == 'd' ? digit : (letter | 32) == 'w' ? is_word(byte) : space)
+			set_add(&set.ascii, byte);
+	}
 	set.wide = letter == 'w' || letter == 'W'; /* letters of other scripts count as word characters */
 	if (letter < 'a') {
 		set.ascii.words[0] = ~set.ascii.words[0];

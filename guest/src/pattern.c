@@ -18,7 +18,7 @@ static size_t
 character(const char *text, uint32_t *code)
 {
 	const uint8_t *p = (const uint8_t *)text;
-	size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 0;
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
 	*code = 0x110000u + p[0];
 	if (length <= 1) {
 		if (length == 1)

@@ -337,7 +337,8 @@ static void
 watch(struct watching *watching)
 {
 	uint8_t *buffer = aligned_alloc(_Alignof(struct inotify_event), BATCH);
-	struct pollfd ends[2] = {{.fd = watching->events, .events = POLLIN}, {.fd = watching->op->connection, .events = POLLIN | POLLRDHUP}};
+	struct pollfd ends[2] = {
+	    {.fd = watching->events, .events = POLLIN}, {.fd = watching->op->connection, .events = POLLIN | POLLRDHUP}};
 	while (buffer != NULL) {
 		if (poll(ends, 2, -1) < 0 && errno != EINTR)
 			break;

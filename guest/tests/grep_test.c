@@ -129,6 +129,32 @@ the_table_may_overflow(void)
 	free(text);
 }
 
+/* Any bytes may come as a pattern: refused or used, but nothing breaks (the sanitizers watch). */
+static void
+any_bytes_may_be_a_pattern(void)
+{
+	static const char alphabet[] = "ab(|)[]^$*+?{}0123,-:.\\dwsb<>\xc3\xa9\xff";
+	static const uint8_t text[] = "aab\xc3\xa9(01)\n\xff";
+	unsigned seed = 4711;
+	int accepted = 0;
+	for (int round = 0; round < 20000; round++) {
+		char pattern[24];
+		size_t length = 1 + (seed >> 16) % (sizeof pattern - 1);
+		for (size_t i = 0; i < length; i++) {
+			seed = seed * 1103515245 + 12345;
+			pattern[i] = alphabet[(seed >> 16) % (sizeof alphabet - 1)];
+		}
+		pattern[length - 1] = 0;
+		const char *error;
+		struct regex *regex = regex_compile(pattern, (round & 1) != 0, &error);
+		accepted += regex != NULL;
+		if (regex != NULL)
+			regex_scan(regex, text, text + sizeof text);
+		regex_free(regex);
+	}
+	CHECK(accepted > 100 && accepted < 20000);
+}
+
 static struct reply
 grep(const char *path, const char *pattern, const char *glob, int64_t context, int64_t limit)
 {
@@ -301,6 +327,7 @@ main(void)
 	folder_make();
 	expressions_match_as_said();
 	expressions_agree_with_libc();
+	any_bytes_may_be_a_pattern();
 	the_table_may_overflow();
 	lines_come_with_context();
 	options_are_obeyed();

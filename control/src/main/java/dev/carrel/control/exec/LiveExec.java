@@ -63,8 +63,13 @@ final class LiveExec {
     this.onEnd = onEnd;
   }
 
+  /** Returns when the program has started, or could not be: then its pid is known. */
   void begin() {
-    Thread.ofVirtual().name(beginning.sandbox() + "-" + beginning.id()).start(this::pump);
+    GuestEvent first = next();
+    if (first instanceof GuestEvent.Started started) {
+      pid = started.pid();
+    }
+    Thread.ofVirtual().name(beginning.sandbox() + "-" + beginning.id()).start(() -> pump(first));
   }
 
   ExecId id() {
@@ -130,13 +135,9 @@ final class LiveExec {
     (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
   }
 
-  private void pump() {
+  private void pump(@Nullable GuestEvent first) {
     try {
-      while (end == null) {
-        GuestEvent event = next();
-        if (event == null) {
-          return;
-        }
+      for (GuestEvent event = first; event != null; event = end == null ? next() : null) {
         take(event);
       }
     } catch (InterruptedException e) {

@@ -225,9 +225,26 @@ walk_path(struct walk_up *walk, unsigned flags, char **last)
 	}
 }
 
+/* Without isolation the workspace is some folder of the host's, but everybody calls it /workspace: what follows that
+ * name, or NULL when the path is not below it. */
+static const char *
+below_workspace(const struct operation *op, const char *path)
+{
+	static const char name[] = "/workspace";
+	const size_t length = sizeof name - 1;
+	if (op->root != NULL || strcmp(op->workspace, name) == 0 || strncmp(path, name, length) != 0)
+		return NULL;
+	if (path[length] == 0)
+		return ".";
+	return path[length] == '/' ? path + length + strspn(path + length, "/") : NULL;
+}
+
 int
 place_find(const struct operation *op, const char *path, unsigned flags, struct place *place)
 {
+	const char *below = below_workspace(op, path);
+	if (below != NULL)
+		path = *below == 0 ? "." : below;
 	*place = (struct place){.parent = -1};
 	struct walk_up walk = {.op = op};
 	walk.root = walk.current = open(op->root == NULL ? "/" : op->root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -2,7 +2,7 @@ package dev.carrel.server.http;
 
 import io.helidon.common.buffers.DataReader;
 import io.helidon.webserver.ConnectionContext;
-import java.io.UncheckedIOException;
+import io.helidon.webserver.ServerConnectionException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -117,7 +117,7 @@ final class Connection {
   private void watch() {
     try {
       context.dataReader().ensureAvailable();
-    } catch (DataReader.InsufficientDataAvailableException | UncheckedIOException e) {
+    } catch (DataReader.InsufficientDataAvailableException | ServerConnectionException e) {
       interrupt(Call.CLIENT_GONE);
     }
   }

@@ -5,6 +5,7 @@ import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
+import io.helidon.http.Method;
 import io.helidon.http.Status;
 import io.helidon.webserver.http.RoutingRequest;
 import io.helidon.webserver.http.RoutingResponse;
@@ -178,8 +179,16 @@ public final class Exchange {
 
   /** The whole answer at once; its content type is a header set before. */
   public void bytes(int newStatus, byte[] content) {
+    if (isHead()) {
+      headersOnly(newStatus, content.length);
+      return;
+    }
     begin(newStatus);
     response.send(content);
+  }
+
+  private boolean isHead() {
+    return request.prologue().method().equals(Method.HEAD);
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.carrel.server.http;
 
 import io.helidon.common.buffers.DataReader;
+import io.helidon.webserver.ServerConnectionException;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -26,7 +27,9 @@ final class TimedBody extends FilterInputStream {
     connection.waitingForClient();
     try {
       return super.read(bytes, offset, length);
-    } catch (DataReader.InsufficientDataAvailableException | UncheckedIOException e) {
+    } catch (DataReader.InsufficientDataAvailableException
+        | ServerConnectionException
+        | UncheckedIOException e) {
       throw new ClientGoneException(e);
     } finally {
       connection.heardFromClient();

@@ -41,7 +41,7 @@ final class ContextRoutes {
                 .toList()));
   }
 
-  private void create(Exchange exchange) throws IOException {
+  private void create(Exchange exchange) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
     Map<String, String> env = fields.stringMap("env");
     Context context =
@@ -66,7 +66,7 @@ final class ContextRoutes {
             contexts.get(exchange.caller(), Ids.sandbox(exchange), Ids.context(exchange))));
   }
 
-  private void delete(Exchange exchange) {
+  private void delete(Exchange exchange) throws InterruptedException {
     contexts.delete(exchange.caller(), Ids.sandbox(exchange), Ids.context(exchange));
     exchange.noContent();
   }
@@ -76,7 +76,7 @@ final class ContextRoutes {
     exchange.noContent();
   }
 
-  private void restart(Exchange exchange) {
+  private void restart(Exchange exchange) throws InterruptedException {
     exchange.json(
         200,
         CodeViews.ContextInfo.of(

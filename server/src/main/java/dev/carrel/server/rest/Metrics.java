@@ -64,14 +64,19 @@ final class Metrics {
     return registry.scrape();
   }
 
+  // One family with a tag: some names that control uses are endings that Prometheus reserves.
   private void count(String name) {
-    FunctionCounter.builder("carrel." + name, this, metrics -> metrics.value(name).count())
+    FunctionCounter.builder("carrel.events", this, metrics -> metrics.value(name).count())
+        .description("What control has counted")
+        .tag("event", name)
         .register(registry);
   }
 
   private void seconds(String name) {
     FunctionCounter.builder(
-            "carrel." + name + ".seconds", this, metrics -> metrics.value(name).nanos() / NANOS)
+            "carrel.events.seconds", this, metrics -> metrics.value(name).nanos() / NANOS)
+        .description("Time that these events took together")
+        .tag("event", name)
         .register(registry);
   }
 

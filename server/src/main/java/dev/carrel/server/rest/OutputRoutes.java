@@ -28,7 +28,6 @@ final class OutputRoutes {
   private static final HeaderName LOST = HeaderNames.create("X-Carrel-Lost-Bytes");
   private static final HeaderName LAST_EVENT = HeaderNames.create("Last-Event-ID");
   private static final int PAGE = 1024 * 1024;
-  private static final int MAX_PAGE = 4 * PAGE;
   private static final int STDIN_PIECE = 64 * 1024;
 
   private final Execs execs;
@@ -51,7 +50,7 @@ final class OutputRoutes {
     if (exchange.accepts("text/event-stream")) {
       follow(exchange, resumed(exchange, from), encoding);
     } else if (exchange.accepts("application/json")) {
-      int limit = (int) exchange.query().number("limit", PAGE, 1, MAX_PAGE);
+      int limit = (int) exchange.query().number("limit", PAGE, 1, PAGE);
       exchange.json(200, page(output(exchange, from, limit), encoding));
     } else {
       raw(exchange, from);

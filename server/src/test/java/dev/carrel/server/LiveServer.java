@@ -1,0 +1,282 @@
+package dev.carrel.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.carrel.control.Control;
+import dev.carrel.control.ControlSettings;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.server.auth.TokenFile;
+import dev.carrel.spi.EngineProvider;
+import dev.carrel.spi.EngineSettings;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * A server on a real port over the engine without isolation, and a client of it. Every JSON answer
+ * that the client gets is held against the API's description.
+ */
+public final class LiveServer implements AutoCloseable {
+  public static final String ADMIN = "admin-token-0123456789";
+  public static final String ADA = "ada-token-0123456789ab";
+  public static final String BOB = "bob-token-0123456789ab";
+
+  private static final List<Caller> CALLERS =
+      List.of(
+          new Caller("default", "admin", Caller.Role.ADMIN),
+          Caller.user("acme", "ada"),
+          Caller.user("bolt", "bob"));
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final Path directory;
+  private final Control control;
+  private final CarrelServer server;
+  private final HttpClient client =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(Duration.ofSeconds(5))
+          .build();
+  private final ApiDescription description = ApiDescription.load();
+
+  private LiveServer(Path directory, Control control, CarrelServer server) {
+    this.directory = directory;
+    this.control = control;
+    this.server = server;
+  }
+
+  public static LiveServer start() {
+    return start(settings());
+  }
+
+  public static ServerSettings settings() {
+    return ServerSettings.defaults().withAddress("127.0.0.1", 0);
+  }
+
+  public static LiveServer start(ServerSettings settings) {
+    return start(settings, defaults -> defaults);
+  }
+
+  /** Changes the settings of control before it is opened. */
+  public interface Tuning {
+    ControlSettings tune(ControlSettings defaults);
+  }
+
+  public static LiveServer start(ServerSettings settings, Tuning tuning) {
+    try {
+      Path directory = Files.createTempDirectory("carrel-server");
+      Path lib = Path.of(System.getProperty("carrel.lib"));
+      Path tokens = directory.resolve("tokens");
+      Files.writeString(tokens, ADMIN + "\n" + ADA + " acme ada\n" + BOB + " bolt bob user\n");
+      Files.setPosixFilePermissions(tokens, PosixFilePermissions.fromString("rw-------"));
+      var engine =
+          ServiceLoader.load(EngineProvider.class).stream()
+              .map(ServiceLoader.Provider::get)
+              .filter(provider -> provider.name().equals("process"))
+              .findFirst()
+              .orElseThrow()
+              .create(new EngineSettings(directory.resolve("run"), lib, Set.of()));
+      ControlSettings defaults = ControlSettings.defaults(directory.resolve("data"), lib);
+      var processOnly =
+          new ControlSettings(
+              defaults.dataDirectory(),
+              lib,
+              defaults.sandboxes().withEngines("process", Set.of("process")),
+              defaults.execs(),
+              defaults.contexts(),
+              defaults.files());
+      Control control = Control.open(tuning.tune(processOnly), List.of(engine));
+      var server = CarrelServer.start(settings, control, TokenFile.openOrCreate(tokens));
+      return new LiveServer(directory, control, server);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public Control control() {
+    return control;
+  }
+
+  public int port() {
+    return server.port();
+  }
+
+  public CarrelServer server() {
+    return server;
+  }
+
+  public URI uri(String path) {
+    return URI.create(server.uri() + path);
+  }
+
+  public HttpRequest.Builder request(String method, String path, BodyPublisher body) {
+    return HttpRequest.newBuilder(uri(path))
+        .method(method, body)
+        .timeout(Duration.ofSeconds(30))
+        .header("Authorization", "Bearer " + ADA);
+  }
+
+  public Answer send(HttpRequest request) {
+    try {
+      HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
+      var answer = new Answer(response);
+      description.check(request.method(), request.uri().getRawPath(), answer);
+      return answer;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  public HttpResponse<InputStream> stream(HttpRequest request) {
+    try {
+      return client.send(request, BodyHandlers.ofInputStream());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  public Answer get(String path) {
+    return send(request("GET", path, BodyPublishers.noBody()).build());
+  }
+
+  public Answer delete(String path) {
+    return send(request("DELETE", path, BodyPublishers.noBody()).build());
+  }
+
+  public Answer post(String path, String json) {
+    return send(request("POST", path, BodyPublishers.ofString(json)).build());
+  }
+
+  public Answer post(String path) {
+    return send(request("POST", path, BodyPublishers.noBody()).build());
+  }
+
+  public Answer patch(String path, String json) {
+    return send(request("PATCH", path, BodyPublishers.ofString(json)).build());
+  }
+
+  public Answer put(String path, byte[] body) {
+    return send(request("PUT", path, BodyPublishers.ofByteArray(body)).build());
+  }
+
+  /** The server-sent events of a request, read to their end. */
+  public List<Event> events(HttpRequest request) {
+    try (var reader = new EventReader(stream(request).body())) {
+      return reader.rest();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public HttpRequest live(String path, String json) {
+    return request("POST", path, BodyPublishers.ofString(json))
+        .header("Accept", "text/event-stream")
+        .build();
+  }
+
+  public ApiDescription description() {
+    return description;
+  }
+
+  /** A new sandbox's path. */
+  public String sandbox() {
+    return "/api/v1/sandboxes/" + sandboxId();
+  }
+
+  public String sandboxId() {
+    Answer answer = post("/api/v1/sandboxes", "{}");
+    assertThat(answer.status()).as(answer.text()).isEqualTo(201);
+    return answer.json().get("id").asText();
+  }
+
+  @Override
+  public void close() {
+    server.stop();
+    CALLERS.forEach(this::deleteAll);
+    control.close();
+    try (Stream<Path> files = Files.walk(directory)) {
+      files.sorted(Comparator.reverseOrder()).forEach(LiveServer::remove);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void deleteAll(Caller caller) {
+    var everything =
+        new SandboxQuery(
+            1, SandboxQuery.MAX_PAGE_SIZE, null, null, null, SandboxQuery.SortBy.CREATED_AT, false);
+    for (Sandbox sandbox : control.sandboxes().list(caller, everything).items()) {
+      control.sandboxes().delete(caller, sandbox.id());
+    }
+  }
+
+  private static void remove(Path file) {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What came back. */
+  public record Answer(HttpResponse<byte[]> response) {
+    public int status() {
+      return response.statusCode();
+    }
+
+    public String header(String name) {
+      return response.headers().firstValue(name).orElse("");
+    }
+
+    public byte[] bytes() {
+      return response.body();
+    }
+
+    public String text() {
+      return new String(response.body(), StandardCharsets.UTF_8);
+    }
+
+    public JsonNode json() {
+      try {
+        return MAPPER.readTree(response.body());
+      } catch (IOException e) {
+        throw new UncheckedIOException(text(), e);
+      }
+    }
+
+    public String code() {
+      return json().path("code").asText();
+    }
+
+    public String field() {
+      return json().path("field").asText();
+    }
+  }
+
+  /** One server-sent event. */
+  public record Event(String name, String id, JsonNode data) {}
+}

@@ -1,0 +1,106 @@
+package dev.carrel.server.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.server.LiveServer;
+import dev.carrel.server.LiveServer.Answer;
+import dev.carrel.server.SharedServer;
+import java.net.http.HttpRequest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+@ExtendWith(SharedServer.class)
+class SandboxRoutesTest {
+  private static final String ALL = "/api/v1/sandboxes";
+
+  private final LiveServer server;
+
+  SandboxRoutesTest(LiveServer server) {
+    this.server = server;
+  }
+
+  @Test
+  void aSandboxIsCreatedShownChangedAndDeleted() {
+    Answer created =
+        server.post(
+            ALL,
+            """
+            {"image":"host","memory_mb":256,"cpu_cores":0.5,"pids":64,"idle_timeout_seconds":60,
+             "env_vars":{"A":"b"},"metadata":{"k":"v"},"unknown":[1,2]}
+            """);
+    assertThat(created.status()).isEqualTo(201);
+    JsonNode sandbox = created.json();
+    String path = ALL + "/" + sandbox.get("id").asText();
+    assertThat(created.header("Location")).isEqualTo(path);
+    assertThat(sandbox.get("status").asText()).isEqualTo("running");
+    assertThat(sandbox.get("isolation").asText()).isEqualTo("none");
+    assertThat(sandbox.get("workspace_path").asText()).isEqualTo("/workspace");
+    assertThat(sandbox.get("memory_mb").asInt()).isEqualTo(256);
+    assertThat(sandbox.get("cpu_cores").asDouble()).isEqualTo(0.5);
+    assertThat(sandbox.get("disk_mb").asInt()).isEqualTo(1024);
+    assertThat(sandbox.get("user_id").asText()).isEqualTo("acme");
+    assertThat(sandbox.get("network_enabled").asBoolean()).isFalse();
+
+    assertThat(server.get(path).json().get("metadata").get("k").asText()).isEqualTo("v");
+    Answer patched = server.patch(path, "{\"idle_timeout_seconds\":90,\"metadata\":{\"k\":\"w\"}}");
+    assertThat(patched.json().get("idle_timeout_seconds").asInt()).isEqualTo(90);
+    assertThat(patched.json().get("metadata").get("k").asText()).isEqualTo("w");
+
+    assertThat(server.delete(path).status()).isEqualTo(204);
+    assertThat(server.get(path).status()).isEqualTo(404);
+  }
+
+  @Test
+  void whatIsFixedWhileItRunsIsAConflict() {
+    String path = server.sandbox();
+    for (String change :
+        new String[] {
+          "{\"memory_mb\":1024}",
+          "{\"cpu_cores\":2}",
+          "{\"env_vars\":{\"A\":\"1\"}}",
+          "{\"disk_mb\":2048}"
+        }) {
+      Answer answer = server.patch(path, change);
+      assertThat(answer.status()).as(change).isEqualTo(409);
+    }
+  }
+
+  @Test
+  void theSameSessionKeyIsTheSameSandbox() {
+    String body = "{\"session_key\":\"notebook\"}";
+    String first = server.post(ALL, body).json().get("id").asText();
+    assertThat(server.post(ALL, body).json().get("id").asText()).isEqualTo(first);
+  }
+
+  @Test
+  void listsArePaged() {
+    server.sandboxId();
+    server.sandboxId();
+    Answer page = server.get(ALL + "?page=1&page_size=1&sort_order=asc&status=running");
+    assertThat(page.json().get("items")).hasSize(1);
+    assertThat(page.json().get("total").asInt()).isGreaterThanOrEqualTo(2);
+    assertThat(page.json().get("status_counts").get("running").asInt()).isGreaterThanOrEqualTo(2);
+    assertThat(server.get(ALL + "?page=9999").json().get("items")).isEmpty();
+  }
+
+  @Test
+  void anotherTenantsSandboxDoesNotExist() {
+    String path = server.sandbox();
+    Answer foreign =
+        server.send(
+            HttpRequest.newBuilder(server.uri(path))
+                .header("Authorization", "Bearer " + LiveServer.BOB)
+                .build());
+    assertThat(foreign.status()).isEqualTo(404);
+    assertThat(foreign.code()).isEqualTo("sandbox_not_found");
+  }
+
+  @Test
+  void enginesAndLanguagesAreListed() {
+    JsonNode engine = server.get("/api/v1/engines").json().get("engines").get(0);
+    assertThat(engine.get("name").asText()).isEqualTo("process");
+    assertThat(engine.get("isolation").asText()).isEqualTo("none");
+    assertThat(server.get("/api/v1/languages").json().get("languages")).hasSize(4);
+  }
+}

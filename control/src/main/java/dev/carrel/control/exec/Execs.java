@@ -319,7 +319,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     }
     if (timeout.compareTo(max) > 0) {
       throw SandboxException.invalid("timeout_seconds", "must be at most " + max.toSeconds())
-          .withHint("run it in the background, or raise execs.max-timeout");
+          .withHint("run it in the background, or raise exec.max-timeout");
     }
     return command;
   }

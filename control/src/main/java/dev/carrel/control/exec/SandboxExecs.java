@@ -29,7 +29,7 @@ final class SandboxExecs {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
               "this sandbox runs %d commands, the most it may run at once".formatted(max))
-          .withHint("wait for one, end one, or raise execs.max-concurrent");
+          .withHint("wait for one, end one, or raise exec.max-concurrent");
     }
   }
 

@@ -129,7 +129,7 @@ final class Archive {
 
   private static SandboxException tooLarge(String what) {
     return new SandboxException(ErrorCode.TOO_LARGE, "the directory has " + what)
-        .withHint("download parts of it, or raise files.max-zip and files.max-zip-entries");
+        .withHint("download parts of it, or raise file.max-zip and file.max-zip-entries");
   }
 
   /**

@@ -247,7 +247,7 @@ public final class Files {
   private static SandboxException tooLarge(long max) {
     return new SandboxException(
             ErrorCode.TOO_LARGE, "the file is larger than " + max + " bytes, the most one may have")
-        .withHint("split it, or raise files.max-upload");
+        .withHint("split it, or raise file.max-upload");
   }
 
   private static void checkRange(String field, int value, int max) {

@@ -93,7 +93,7 @@ public final class Engines implements AutoCloseable {
     if (!allowed.contains(name)) {
       throw new SandboxException(
               ErrorCode.ENGINE_NOT_AVAILABLE, "engine: '" + name + "' is not allowed here")
-          .withHint("the operator can add it to sandboxes.allowed-engines");
+          .withHint("the operator can add it to engine.allowed");
     }
     Capabilities capabilities = engine.capabilities();
     if (!capabilities.usable()) {

@@ -43,7 +43,7 @@ final class SandboxRules {
       throw new SandboxException(
               ErrorCode.IMAGE_NOT_FOUND,
               "image: there is no '" + Text.printable(image, 128) + "'; one of " + known)
-          .withHint("the operator can name a root folder under sandboxes.images");
+          .withHint("the operator can name a root folder under sandbox.images");
     }
     return new RootImage.Folder(folder);
   }

@@ -422,13 +422,13 @@ public final class Sandboxes {
                 "this tenant has %d sandboxes, the most it may have"
                     .formatted(settings.maxSandboxesPerTenant()))
             .withHint(
-                "delete one, or raise sandboxes.max-sandboxes-per-tenant; idle ones stop by"
+                "delete one, or raise sandbox.max-count-per-tenant; idle ones stop by"
                     + " themselves")
         : new SandboxException(
                 ErrorCode.LIMIT_REACHED,
                 "this server has %d sandboxes, the most it may have"
                     .formatted(settings.maxSandboxes()))
-            .withHint("delete one, or raise sandboxes.max-sandboxes; idle ones stop by themselves");
+            .withHint("delete one, or raise sandbox.max-count; idle ones stop by themselves");
   }
 
   private void refuseWhenClosed() {

@@ -8,7 +8,10 @@ import org.jspecify.annotations.Nullable;
  * one Failed, one Done.
  */
 public sealed interface CodeEvent {
-  record Started(String contextId, String language) implements CodeEvent {}
+  /**
+   * @param queuedMs how long it waited for its turn
+   */
+  record Started(double queuedMs) implements CodeEvent {}
 
   record Output(ExecEvent.Channel channel, String text) implements CodeEvent {}
 
@@ -20,15 +23,17 @@ public sealed interface CodeEvent {
 
   record Failed(CodeError error) implements CodeEvent {}
 
-  /**
-   * @param status ok, error, interrupted or died
-   * @param stateKept false when the interpreter had to be killed or died
-   */
+  /** The end; see {@link CodeResult} for the fields. */
   record Done(
+      boolean success,
       String contextId,
-      String status,
+      String language,
+      long executionCount,
+      String cause,
       boolean timedOut,
-      boolean stateKept,
+      boolean interrupted,
+      boolean truncated,
+      String state,
       double durationMs,
       @Nullable String hint)
       implements CodeEvent {}

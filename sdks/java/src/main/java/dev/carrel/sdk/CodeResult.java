@@ -7,14 +7,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * Code that ended.
  *
- * @param status ok, error, interrupted or died
+ * @param success false when it failed, was interrupted or lost its interpreter
+ * @param executionCount cells run since the state began
  * @param result the last expression's value by mime type; text types hold text, others base64
- * @param stateKept false when the interpreter had to be killed or died
+ * @param cause how it ended; see {@link ExecResult}
+ * @param truncated whether a result, traceback or display was cut or left out
+ * @param state kept, or lost when the interpreter had to be killed or died
  */
 public record CodeResult(
+    boolean success,
     String contextId,
     String language,
-    String status,
+    long executionCount,
     String stdout,
     String stderr,
     long stdoutBytes,
@@ -22,9 +26,21 @@ public record CodeResult(
     boolean stdoutTruncated,
     boolean stderrTruncated,
     @Nullable Map<String, String> result,
-    List<Map<String, String>> displayOutputs,
+    List<Display> displayOutputs,
     @Nullable CodeError error,
+    String cause,
     boolean timedOut,
-    boolean stateKept,
+    boolean interrupted,
+    boolean truncated,
+    String state,
     double durationMs,
-    @Nullable String hint) {}
+    @Nullable String hint) {
+
+  /**
+   * The richest type of one figure or display call.
+   *
+   * @param type its mime type
+   * @param data text, or base64 of what is not text
+   */
+  public record Display(String type, String data) {}
+}

@@ -1,5 +1,6 @@
 package dev.carrel.sdk;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.type.TypeReference;
 import java.time.Instant;
 import java.util.List;
@@ -51,19 +52,23 @@ public final class Contexts {
   /**
    * One interpreter.
    *
-   * @param status starting, idle, busy or dead
+   * @param status idle, busy, or dead: the next execution starts a fresh interpreter
+   * @param ofSandbox whether code without a context runs here
+   * @param queued executions that wait
    * @param flavour plain or ipython
    */
   public record Context(
       String id,
       String sandboxId,
       String language,
-      String status,
-      @Nullable String version,
+      @Nullable String languageVersion,
       @Nullable String flavour,
+      String status,
+      @JsonProperty("is_default") boolean ofSandbox,
+      long executionCount,
+      int queued,
       Instant createdAt,
-      Instant lastUsedAt,
-      long executions) {}
+      Instant lastUsedAt) {}
 
   private record ContextList(List<Context> contexts) {}
 }

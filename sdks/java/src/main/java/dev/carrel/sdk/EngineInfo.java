@@ -1,19 +1,16 @@
 package dev.carrel.sdk;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
  * What an engine can do on the server's host.
  *
- * @param preferred whether sandboxes that name no engine get this one
  * @param isolation none, namespaces or gvisor
  * @param problems why it is not usable, or not stronger, each with what to do about it
  */
 public record EngineInfo(
     String name,
     String runtime,
-    @JsonProperty("default") boolean preferred,
     boolean usable,
     String isolation,
     List<Measure> isolationMeasures,

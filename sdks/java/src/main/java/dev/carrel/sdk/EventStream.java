@@ -11,8 +11,8 @@ import java.util.Optional;
 
 /** Server-sent events, read one at a time on the caller's thread. */
 final class EventStream implements AutoCloseable {
-  /** The name, {@code message} unless given, and its JSON. */
-  record Event(String name, String data) {
+  /** The name, {@code message} unless given, its JSON, and its id, 0 unless given. */
+  record Event(String name, String data, long id) {
     JsonNode json() {
       try {
         return Transport.JSON.readTree(data);
@@ -60,14 +60,17 @@ final class EventStream implements AutoCloseable {
   private Optional<Event> read() throws IOException {
     String name = "message";
     StringBuilder data = null;
+    long id = 0;
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       if (line.isEmpty()) {
         if (data != null) {
-          return Optional.of(new Event(name, data.toString()));
+          return Optional.of(new Event(name, data.toString(), id));
         }
         name = "message";
       } else if (line.startsWith("event:")) {
         name = value(line, 6);
+      } else if (line.startsWith("id:")) {
+        id = number(value(line, 3));
       } else if (line.startsWith("data:")) {
         data = data == null ? new StringBuilder() : data.append('\n');
         data.append(value(line, 5));
@@ -78,6 +81,14 @@ final class EventStream implements AutoCloseable {
 
   private static String value(String line, int start) {
     return line.substring(line.startsWith(" ", start) ? start + 1 : start);
+  }
+
+  private static long number(String text) throws IOException {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IOException("an event whose id is not a number", e);
+    }
   }
 
   /** Ends the request; what it asked for is cancelled unless it runs in the background. */

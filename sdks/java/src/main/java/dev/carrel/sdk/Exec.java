@@ -105,12 +105,11 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   }
 
   private static ExecEvent.Output output(Channel channel, EventStream.Event event) {
-    Chunk chunk = event.as(Chunk.class);
-    return new ExecEvent.Output(
-        channel, chunk.offset(), Base64.getDecoder().decode(chunk.base64()));
+    byte[] bytes = Base64.getDecoder().decode(event.as(Chunk.class).base64());
+    return new ExecEvent.Output(channel, bytes, event.id());
   }
 
-  private record Chunk(long offset, String base64) {}
+  private record Chunk(String base64) {}
 
   /** Writes standard input; returns when the sandbox has taken it. */
   public void write(byte[] bytes, int length) {

@@ -15,10 +15,14 @@ public sealed interface ExecEvent {
    */
   record Started(String id, long pid, long offset) implements ExecEvent {}
 
-  /** Bytes as the program wrote them. */
+  /**
+   * Bytes as the program wrote them.
+   *
+   * @param next the offset to resume from, with {@link Sandbox#attach}
+   */
   // A byte array for speed; equality of events is of no use to anybody.
   @SuppressWarnings("ArrayRecordComponent")
-  record Output(Channel channel, long offset, byte[] bytes) implements ExecEvent {
+  record Output(Channel channel, byte[] bytes, long next) implements ExecEvent {
     public String text() {
       return new String(bytes, StandardCharsets.UTF_8);
     }

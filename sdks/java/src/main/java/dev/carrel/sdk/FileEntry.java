@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is at a path.
  *
- * @param type file, dir, symlink, fifo, socket, block or char
+ * @param type file, dir, link or other
  * @param mode permission bits in octal
  * @param target of a symbolic link
  */

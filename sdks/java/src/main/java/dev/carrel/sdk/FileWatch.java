@@ -31,7 +31,8 @@ public final class FileWatch implements AutoCloseable {
   /**
    * One change.
    *
-   * @param kind created, modified, deleted, moved_from, moved_to, or overflow: look again yourself
+   * @param kind created, modified, deleted, moved_away, moved_here, or overflow: look again
+   *     yourself
    */
   public record Change(String path, String kind, boolean directory) {}
 }

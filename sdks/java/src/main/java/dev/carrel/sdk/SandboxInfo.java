@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A sandbox as the server told it at one moment.
  *
- * @param status creating, running, paused, stopped, failed or destroyed
+ * @param status creating, running, stopped or failed
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
  * @param failure why it is not running, if so
  */
@@ -17,7 +17,7 @@ public record SandboxInfo(
     String status,
     String image,
     String engine,
-    @Nullable String runtime,
+    String runtime,
     @Nullable String isolation,
     List<Measure> isolationMeasures,
     String workspacePath,
@@ -40,5 +40,5 @@ public record SandboxInfo(
     @Nullable Failure failure) {
 
   /** Why a sandbox is not running. */
-  public record Failure(String cause, String message, @Nullable String hint) {}
+  public record Failure(String cause, String message, String hint) {}
 }

@@ -1,10 +1,15 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -90,7 +95,7 @@ public final class Cli {
     return USAGE;
   }
 
-  private static int failure(Console console, Exception e) throws Exception {
+  private static int failure(Console console, Exception e) {
     switch (e) {
       case CommandFailure failure -> {
         console.error(String.valueOf(failure.getMessage()));
@@ -100,8 +105,28 @@ public final class Cli {
         console.error(failure.message());
         failure.hint().ifPresent(console::hint);
       }
-      default -> throw e;
+      case IOException failure -> console.error(describe(failure));
+      case UncheckedIOException failure -> console.error(describe(failure));
+      default -> {
+        console.error("this is a bug in Carrel; please report it with what follows");
+        e.printStackTrace(console.err());
+      }
     }
     return FAILED;
+  }
+
+  private static String describe(Exception e) {
+    // The message of a file system's exception is the path alone.
+    return e instanceof FileSystemException file
+        ? file.getFile() + ": " + (file.getReason() == null ? kind(file) : file.getReason())
+        : String.valueOf(e.getMessage());
+  }
+
+  private static String kind(FileSystemException e) {
+    return switch (e) {
+      case NoSuchFileException _ -> "no such file";
+      case AccessDeniedException _ -> "permission denied";
+      default -> e.getClass().getSimpleName();
+    };
   }
 }

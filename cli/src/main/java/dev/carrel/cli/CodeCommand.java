@@ -12,11 +12,11 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Base64;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -90,14 +90,14 @@ final class CodeCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     CodeOptions options = CodeOptions.of(language(), text()).withContextId(context);
     if (timeout != null) {
-      options = options.withTimeout(Durations.ofSeconds(timeout));
+      options = options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000)));
     }
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);
       if (common.json()) {
         CodeResult result = sandbox.code(options);
         session.console().json(result);
-        return result.status().equals("ok") ? 0 : 1;
+        return result.success() ? 0 : 1;
       }
       return follow(sandbox, options);
     }
@@ -134,13 +134,12 @@ final class CodeCommand implements Callable<Integer> {
   }
 
   private int follow(Sandbox sandbox, CodeOptions options) throws IOException {
-    var running = new AtomicReference<@Nullable String>();
     try (CodeStream stream = sandbox.streamCode(options);
-        Signals.Handling _ = Signals.handle("INT", () -> interrupt(sandbox, running.get()))) {
+        Signals.Handling _ = Signals.handle("INT", () -> interrupt(sandbox))) {
       int shown = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {
         switch (next.get()) {
-          case CodeEvent.Started started -> running.set(started.contextId());
+          case CodeEvent.Started _ -> {}
           case CodeEvent.Output text -> print(text);
           case CodeEvent.Display display -> show(display.bundle(), ++shown);
           case CodeEvent.Result result -> show(result.bundle(), ++shown);
@@ -154,11 +153,15 @@ final class CodeCommand implements Callable<Integer> {
     throw new CommandFailure("the connection ended before the code did");
   }
 
-  private static void interrupt(Sandbox sandbox, @Nullable String contextId) {
+  private void interrupt(Sandbox sandbox) {
     try {
-      if (contextId != null) {
-        sandbox.contexts().interrupt(contextId);
-      }
+      sandbox.contexts().list().stream()
+          .filter(
+              known ->
+                  context == null
+                      ? known.ofSandbox() && known.status().equals("busy")
+                      : known.id().equals(context))
+          .forEach(busy -> sandbox.contexts().interrupt(busy.id()));
     } catch (CarrelException endedMeanwhile) {
       return;
     }
@@ -224,16 +227,15 @@ final class CodeCommand implements Callable<Integer> {
     if (done.timedOut()) {
       console.error("timed out");
     }
-    if (!done.stateKept()) {
-      console.error("the interpreter ended; its state is lost");
+    if (done.state().equals("lost")) {
+      console.error("the interpreter ended (" + done.cause() + "); its state is lost");
     }
     if (done.hint() != null) {
       console.hint(done.hint());
     }
-    return switch (done.status()) {
-      case "ok" -> 0;
-      case "interrupted" -> Cli.INTERRUPTED;
-      default -> 1;
-    };
+    if (done.interrupted()) {
+      return Cli.INTERRUPTED;
+    }
+    return done.success() ? 0 : 1;
   }
 }

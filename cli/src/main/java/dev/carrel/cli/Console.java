@@ -3,10 +3,11 @@ package dev.carrel.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.util.StdDateFormat;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import java.io.PrintStream;
+import java.time.Instant;
 import java.util.List;
 
 /**
@@ -17,8 +18,7 @@ final class Console {
   private static final ObjectMapper JSON =
       JsonMapper.builder()
           .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-          .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
-          .defaultDateFormat(new StdDateFormat())
+          .addModule(new SimpleModule().addSerializer(Instant.class, ToStringSerializer.instance))
           .build();
 
   /** What a piece of text means; how it looks is decided here. */

@@ -125,11 +125,9 @@ final class DoctorCommand implements Callable<Integer> {
   private void show(EngineInfo engine) {
     Console console = session.console();
     heading(
-        "Engine %s%s: %s"
+        "Engine %s: %s"
             .formatted(
-                engine.name(),
-                engine.preferred() ? " (default)" : "",
-                engine.usable() ? "isolation " + engine.isolation() : "not usable"));
+                engine.name(), engine.usable() ? "isolation " + engine.isolation() : "not usable"));
     for (String problem : engine.problems()) {
       console.line("  " + console.styled(Console.Style.WARN, "! ") + console.safe(problem));
     }

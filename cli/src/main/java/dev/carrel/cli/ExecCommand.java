@@ -4,6 +4,7 @@ import dev.carrel.sdk.Exec;
 import dev.carrel.sdk.ExecInfo;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.Sandbox;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -80,7 +81,7 @@ final class ExecCommand implements Callable<Integer> {
       if (detach) {
         return detach(sandbox, options);
       }
-      try (Exec exec = sandbox.exec(options)) {
+      try (Exec exec = live.start(sandbox, options, timeout)) {
         if (tty) {
           return live.followInTerminal(exec, live.streams());
         }
@@ -101,14 +102,15 @@ final class ExecCommand implements Callable<Integer> {
     if (workdir != null) {
       options = options.withCwd(workdir);
     }
-    options =
-        options.withTimeout(
-            timeout == null ? Durations.AS_LONG_AS_ALLOWED : Durations.ofSeconds(timeout));
     return tty ? options.withTerminal(live.terminalSize()) : options;
   }
 
   private int detach(Sandbox sandbox, ExecOptions options) {
-    ExecInfo started = sandbox.background(options);
+    ExecInfo started =
+        sandbox.background(
+            timeout == null
+                ? options
+                : options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000))));
     if (common.json()) {
       session.console().json(started);
     } else {

@@ -76,7 +76,7 @@ final class FilesCommand extends CommandGroup {
       String name = console.safe(entry.name());
       return switch (entry.type()) {
         case "dir" -> console.styled(Console.Style.STRONG, name) + "/";
-        case "symlink" -> name + " -> " + console.safe(String.valueOf(entry.target()));
+        case "link" -> name + " -> " + console.safe(String.valueOf(entry.target()));
         default -> name;
       };
     }

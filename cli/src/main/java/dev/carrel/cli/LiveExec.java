@@ -5,9 +5,12 @@ import dev.carrel.sdk.ErrorCode;
 import dev.carrel.sdk.Exec;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class LiveExec {
   private static final int CHUNK = 64 * 1024;
   private static final int BROKEN_PIPE = 141;
+
+  /** What a server allows unless it was told otherwise. */
+  private static final Duration LONG = Duration.ofHours(1);
 
   private final Session session;
 
@@ -30,6 +36,26 @@ final class LiveExec {
     void output(ExecEvent.Output output);
 
     void exited(ExecEvent.Exited exited);
+  }
+
+  /**
+   * Starts a command.
+   *
+   * @param timeout null: as long as the server lets a command run
+   */
+  Exec start(Sandbox sandbox, ExecOptions options, @Nullable Double timeout) {
+    if (timeout != null) {
+      return sandbox.exec(options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000))));
+    }
+    try {
+      return sandbox.exec(options.withTimeout(LONG));
+    } catch (CarrelException e) {
+      // This server allows less; its own default is all that is known to be allowed.
+      if (e.field().equals(Optional.of("timeout_seconds"))) {
+        return sandbox.exec(options);
+      }
+      throw e;
+    }
   }
 
   /** Follows to the end; returns the command's exit code. */

@@ -165,8 +165,6 @@ final class RunCommand implements Callable<Integer> {
     ExecOptions options =
         ExecOptions.of(job.command())
             .withStdinOpen(job.stdin())
-            .withTimeout(
-                timeout == null ? Durations.AS_LONG_AS_ALLOWED : Durations.ofSeconds(timeout))
             // Python keeps what it prints back when it does not see a terminal.
             .withEnv(Map.of("PYTHONUNBUFFERED", "1"));
     var live = new LiveExec(session);
@@ -174,7 +172,7 @@ final class RunCommand implements Callable<Integer> {
     LiveExec.Sink shown = common.json() ? collected : live.streams();
     var changes = new ArrayList<FileChange>();
     int exitCode;
-    try (Exec exec = sandbox.exec(options)) {
+    try (Exec exec = live.start(sandbox, options, timeout)) {
       exitCode = live.follow(exec, job.stdin(), new WithChanges(shown, changes));
     }
     if (output != null) {

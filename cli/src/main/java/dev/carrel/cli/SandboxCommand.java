@@ -198,7 +198,7 @@ final class SandboxCommand extends CommandGroup {
       SandboxInfo.Failure failure = info.failure();
       if (failure != null) {
         facts.put("failure", failure.cause() + ": " + console.safe(failure.message()));
-        facts.put("hint", failure.hint() == null ? "" : failure.hint());
+        facts.put("hint", console.safe(failure.hint()));
       }
       facts.put("image", info.image());
       facts.put("engine", info.engine() + suffix(info.runtime()));
@@ -312,8 +312,8 @@ final class SandboxCommand extends CommandGroup {
     };
   }
 
-  private static String suffix(@Nullable String runtime) {
-    return runtime == null || runtime.isEmpty() ? "" : " (" + runtime + ")";
+  private static String suffix(String runtime) {
+    return runtime.isEmpty() ? "" : " (" + runtime + ")";
   }
 
   private static String age(Instant since) {

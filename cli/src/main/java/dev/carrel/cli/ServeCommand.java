@@ -1,7 +1,6 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.Carrel;
-import dev.carrel.sdk.EngineInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +89,7 @@ final class ServeCommand implements Callable<Integer> {
     long sandboxes;
     try (ServedServer server = session.host().serve(options());
         Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
-      announce(server, carrel);
+      announce(server);
       told.await();
       session.console().note("stopping …");
       sandboxes = carrel.sandboxes().list(Map.of("status", "running")).total();
@@ -118,7 +117,7 @@ final class ServeCommand implements Callable<Integer> {
     return new Host.ServeOptions(Optional.ofNullable(file), all, session.terminal().isTerminal(2));
   }
 
-  private void announce(ServedServer server, Carrel carrel) {
+  private void announce(ServedServer server) {
     Console console = session.console();
     String address = server.endpoint().address().toString();
     if (common.json()) {
@@ -136,7 +135,7 @@ final class ServeCommand implements Callable<Integer> {
     console.table(
         List.of(),
         List.of(
-            List.of("  engine", engine(console, carrel)),
+            List.of("  engine", engine(console, server)),
             List.of("  token", server.tokenFile().toString()),
             List.of("  log", server.logFile().toString()),
             List.of("  docs", address + "/docs")));
@@ -148,15 +147,14 @@ final class ServeCommand implements Callable<Integer> {
     console.line(console.styled(Console.Style.FAINT, "Ctrl-C stops the server; sandboxes go on."));
   }
 
-  private static String engine(Console console, Carrel carrel) {
-    for (EngineInfo engine : carrel.engines()) {
-      if (engine.preferred() && engine.usable()) {
-        String text = engine.name() + ", isolation: " + engine.isolation();
-        return engine.isolation().equals("none")
-            ? console.styled(Console.Style.BAD, text)
-            : console.styled(Console.Style.GOOD, text);
-      }
-    }
-    return console.styled(Console.Style.BAD, "none can be used; see carrel doctor");
+  private static String engine(Console console, ServedServer server) {
+    return server
+        .engine()
+        .map(
+            engine ->
+                console.styled(
+                    engine.isolation().equals("none") ? Console.Style.BAD : Console.Style.GOOD,
+                    engine.name() + ", isolation: " + engine.isolation()))
+        .orElse(console.styled(Console.Style.BAD, "none can be used; see carrel doctor"));
   }
 }

@@ -1,10 +1,17 @@
 package dev.carrel.cli;
 
 import java.nio.file.Path;
+import java.util.Optional;
 
 /** A server for others, as {@code serve} announces it. */
 public interface ServedServer extends LocalServer {
   Path tokenFile();
 
   Path logFile();
+
+  /** What a sandbox that names no engine gets; empty when there is none that can be used. */
+  Optional<Engine> engine();
+
+  /** An engine's name and how strongly it isolates. */
+  record Engine(String name, String isolation) {}
 }

@@ -1,0 +1,139 @@
+package dev.carrel.dist;
+
+import dev.carrel.dist.config.ConfigurationException;
+import dev.carrel.dist.config.StorageConfig;
+import dev.carrel.server.auth.TokenFile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server's folder on disk, held by one server at a time. Only its owner can read it.
+ *
+ * <p>Holds {@code token}, {@code lock} and, while a server runs for others, {@code endpoint}.
+ */
+final class DataDirectory implements AutoCloseable {
+  private final Path path;
+  private final FileChannel lockFile;
+  private final FileLock lock;
+  private boolean published;
+
+  private DataDirectory(Path path, FileChannel lockFile, FileLock lock) {
+    this.path = path;
+    this.lockFile = lockFile;
+    this.lock = lock;
+  }
+
+  /** Empty when another server holds it. */
+  static Optional<DataDirectory> tryHold(StorageConfig storage) {
+    makePrivate(storage.data());
+    makePrivate(storage.run());
+    Path path = storage.data();
+    try {
+      FileChannel channel =
+          FileChannel.open(
+              path.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock lock = tryLock(channel);
+      if (lock == null) {
+        channel.close();
+        return Optional.empty();
+      }
+      // What a server that was killed could not take away itself.
+      Files.deleteIfExists(path.resolve("endpoint"));
+      return Optional.of(new DataDirectory(path, channel, lock));
+    } catch (IOException e) {
+      throw new ConfigurationException("cannot use the data directory " + path + ": " + e);
+    }
+  }
+
+  private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException heldByThisProcess) {
+      return null;
+    }
+  }
+
+  /** Whether some process holds it now. */
+  static boolean isHeld(Path data) {
+    Path file = data.resolve("lock");
+    if (!Files.exists(file)) {
+      return false;
+    }
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      return tryLock(channel) == null;
+    } catch (IOException e) {
+      throw new ConfigurationException("cannot use the data directory " + data + ": " + e);
+    }
+  }
+
+  Path tokenFile() {
+    return path.resolve("token");
+  }
+
+  /** Lets the command line of the same user find the server. */
+  void publish(URI address) {
+    Path file = path.resolve("endpoint");
+    Path draft = path.resolve("endpoint.new");
+    String text =
+        "address=%s\ntoken-file=%s\npid=%d\n"
+            .formatted(address, tokenFile(), ProcessHandle.current().pid());
+    try {
+      Files.writeString(draft, text);
+      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+      published = true;
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write " + file, e);
+    }
+  }
+
+  /** The address that a server published here, and a token for it. It may have died since. */
+  static Optional<Published> published(Path data) {
+    var properties = new Properties();
+    try (var reader = Files.newBufferedReader(data.resolve("endpoint"))) {
+      properties.load(reader);
+      URI address = URI.create(properties.getProperty("address", ""));
+      Path tokenFile = Path.of(properties.getProperty("token-file", ""));
+      return Optional.of(new Published(address, TokenFile.firstToken(tokenFile)));
+    } catch (IOException nobodyThere) {
+      return Optional.empty();
+    }
+  }
+
+  /** Where a server was, and the token to use there. */
+  record Published(URI address, String token) {}
+
+  private static void makePrivate(Path folder) {
+    try {
+      Files.createDirectories(
+          folder,
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    } catch (IOException e) {
+      throw new ConfigurationException("cannot make the directory " + folder + ": " + e);
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      if (published) {
+        Files.deleteIfExists(path.resolve("endpoint"));
+      }
+      lock.release();
+      lockFile.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot release " + path, e);
+    }
+  }
+}

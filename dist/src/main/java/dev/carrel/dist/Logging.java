@@ -1,0 +1,137 @@
+package dev.carrel.dist;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.JsonEncoder;
+import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.filter.ThresholdFilter;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.encoder.Encoder;
+import ch.qos.logback.core.rolling.FixedWindowRollingPolicy;
+import ch.qos.logback.core.rolling.RollingFileAppender;
+import ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy;
+import ch.qos.logback.core.util.FileSize;
+import dev.carrel.dist.config.LogConfig;
+import java.nio.file.Path;
+import java.util.logging.Handler;
+import java.util.logging.LogManager;
+import java.util.logging.LogRecord;
+import org.slf4j.LoggerFactory;
+
+/** Sets the logging up, in code: no file to find, nothing to surprise an operator. */
+final class Logging {
+  private static final String FILE_SIZE = "10MB";
+  private static final int OLD_FILES = 4;
+
+  private Logging() {}
+
+  /** Logs to a file of bounded size in the folder, as JSON lines; to nothing else until told. */
+  static Path toFile(LogConfig config, Path folder) {
+    LoggerContext context = context();
+    context.reset();
+    var root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+    root.setLevel(Level.valueOf(config.level().name()));
+    // Flyway tells a story of eight lines at each start.
+    context.getLogger("org.flywaydb").setLevel(Level.WARN);
+    Path file = folder.resolve("carrel.log");
+    var appender = new RollingFileAppender<ILoggingEvent>();
+    appender.setContext(context);
+    appender.setFile(file.toString());
+    appender.setEncoder(json(context));
+    var trigger = new SizeBasedTriggeringPolicy<ILoggingEvent>();
+    trigger.setContext(context);
+    trigger.setMaxFileSize(FileSize.valueOf(FILE_SIZE));
+    var rolling = new FixedWindowRollingPolicy();
+    rolling.setContext(context);
+    rolling.setParent(appender);
+    rolling.setFileNamePattern(file + ".%i");
+    rolling.setMinIndex(1);
+    rolling.setMaxIndex(OLD_FILES);
+    appender.setTriggeringPolicy(trigger);
+    appender.setRollingPolicy(rolling);
+    trigger.start();
+    rolling.start();
+    appender.start();
+    root.addAppender(appender);
+    takeOverJavaLogging();
+    return file;
+  }
+
+  /**
+   * Logs to standard error too.
+   *
+   * @param problemsOnly for a person at a terminal; the file has the rest
+   */
+  static void toStandardError(LogConfig config, boolean problemsOnly) {
+    LoggerContext context = context();
+    var appender = new ConsoleAppender<ILoggingEvent>();
+    appender.setContext(context);
+    appender.setTarget("System.err");
+    appender.setEncoder(
+        switch (config.format()) {
+          case JSON -> json(context);
+          case TEXT -> text(context);
+        });
+    if (problemsOnly) {
+      var filter = new ThresholdFilter();
+      filter.setLevel("WARN");
+      filter.start();
+      appender.addFilter(filter);
+    }
+    appender.start();
+    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).addAppender(appender);
+  }
+
+  private static LoggerContext context() {
+    return (LoggerContext) LoggerFactory.getILoggerFactory();
+  }
+
+  private static Encoder<ILoggingEvent> json(LoggerContext context) {
+    var encoder = new JsonEncoder();
+    encoder.setContext(context);
+    encoder.setWithSequenceNumber(false);
+    encoder.setWithNanoseconds(false);
+    encoder.setWithContext(false);
+    encoder.setWithArguments(false);
+    encoder.setWithMessage(false);
+    encoder.setWithFormattedMessage(true);
+    encoder.start();
+    return encoder;
+  }
+
+  private static Encoder<ILoggingEvent> text(LoggerContext context) {
+    var encoder = new PatternLayoutEncoder();
+    encoder.setContext(context);
+    encoder.setPattern("%d{HH:mm:ss.SSS} %-5level %logger{0}: %msg %kvp%n");
+    encoder.start();
+    return encoder;
+  }
+
+  // Helidon logs through java.util.logging, whose own way is to print everything to standard error.
+  private static void takeOverJavaLogging() {
+    LogManager.getLogManager().reset();
+    var root = java.util.logging.Logger.getLogger("");
+    root.setLevel(java.util.logging.Level.WARNING);
+    root.addHandler(new ToSlf4j());
+  }
+
+  private static final class ToSlf4j extends Handler {
+    @Override
+    public void publish(LogRecord record) {
+      org.slf4j.Logger logger = LoggerFactory.getLogger(String.valueOf(record.getLoggerName()));
+      String message = String.valueOf(record.getMessage());
+      if (record.getLevel().intValue() >= java.util.logging.Level.SEVERE.intValue()) {
+        logger.error(message, record.getThrown());
+      } else {
+        logger.warn(message, record.getThrown());
+      }
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+  }
+}

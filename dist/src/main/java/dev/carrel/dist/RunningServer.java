@@ -1,0 +1,105 @@
+package dev.carrel.dist;
+
+import dev.carrel.control.Control;
+import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.dist.config.Configuration;
+import dev.carrel.dist.config.ConfigurationException;
+import dev.carrel.dist.config.EngineConfig;
+import dev.carrel.server.CarrelServer;
+import dev.carrel.server.auth.TokenFile;
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineProvider;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that makes a server, in the order in which it is built. Closing undoes it backwards.
+ */
+final class RunningServer implements AutoCloseable {
+  private final DataDirectory data;
+  private final Control control;
+  private final CarrelServer server;
+
+  private RunningServer(DataDirectory data, Control control, CarrelServer server) {
+    this.data = data;
+    this.control = control;
+    this.server = server;
+  }
+
+  /** Returns once requests are answered. Leaves nothing open when it throws. */
+  static RunningServer start(Configuration configuration, DataDirectory data) {
+    Control control = null;
+    try {
+      TokenFile tokens = TokenFile.openOrCreate(data.tokenFile());
+      List<Engine> engines = engines(configuration);
+      control = Control.open(configuration.control(), engines);
+      CarrelServer server = CarrelServer.start(configuration.server(), control, tokens);
+      return new RunningServer(data, control, server);
+    } catch (SandboxException e) {
+      closeAll(control, data);
+      throw new ConfigurationException(e.message() + e.hint().map(h -> " (" + h + ")").orElse(""));
+    } catch (RuntimeException e) {
+      closeAll(control, data);
+      throw e;
+    }
+  }
+
+  private static List<Engine> engines(Configuration configuration) {
+    var settings =
+        new EngineSettings(
+            configuration.storage().run(),
+            configuration.control().libDirectory(),
+            configuration.engine().allowMissing());
+    var engines = new ArrayList<Engine>();
+    for (EngineProvider provider : ServiceLoader.load(EngineProvider.class)) {
+      engines.add(provider.create(settings));
+    }
+    return engines;
+  }
+
+  URI address() {
+    return server.uri();
+  }
+
+  String token() {
+    try {
+      return TokenFile.firstToken(data.tokenFile());
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + data.tokenFile(), e);
+    }
+  }
+
+  /** What a sandbox that names no engine gets; empty when there is none that can be used. */
+  Optional<Capabilities> defaultEngine(EngineConfig config) {
+    boolean any = config.preferred().equals(SandboxSettings.AUTO);
+    return control.engines().capabilities().stream()
+        .filter(engine -> engine.usable() && config.allowed().contains(engine.engine()))
+        .filter(engine -> any || engine.engine().equals(config.preferred()))
+        .filter(engine -> !any || engine.isolation().strength() != Isolation.Strength.NONE)
+        .max(Comparator.comparing(engine -> engine.isolation().strength()));
+  }
+
+  @Override
+  public void close() {
+    server.close();
+    closeAll(control, data);
+  }
+
+  private static void closeAll(@Nullable Control control, DataDirectory data) {
+    if (control != null) {
+      control.close();
+    }
+    data.close();
+  }
+}

@@ -1,0 +1,247 @@
+package dev.carrel.dist;
+
+import dev.carrel.bench.BenchCommand;
+import dev.carrel.cli.CommandFailure;
+import dev.carrel.cli.Endpoint;
+import dev.carrel.cli.Host;
+import dev.carrel.cli.LocalServer;
+import dev.carrel.cli.ServedServer;
+import dev.carrel.dist.config.Configuration;
+import dev.carrel.dist.config.ConfigurationException;
+import dev.carrel.dist.config.Environment;
+import dev.carrel.spi.Capabilities;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** This machine and user, as the command line sees them. */
+final class ThisHost implements Host {
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
+
+  private final Environment environment;
+
+  ThisHost(Environment environment) {
+    this.environment = environment;
+  }
+
+  @Override
+  public String version() {
+    return Optional.ofNullable(ThisHost.class.getPackage().getImplementationVersion())
+        .orElse("development");
+  }
+
+  @Override
+  public Settings settings() {
+    boolean colours =
+        environment.variable("NO_COLOR").isEmpty()
+            && !environment.variable("TERM").orElse("dumb").equals("dumb");
+    return new Settings(namedServer(), colours);
+  }
+
+  private Optional<Endpoint> namedServer() {
+    Optional<String> url = environment.variable("CARREL_URL");
+    if (url.isEmpty()) {
+      return Optional.empty();
+    }
+    String token =
+        environment
+            .variable("CARREL_TOKEN")
+            .orElseThrow(
+                () -> new ConfigurationException("CARREL_URL is set, but CARREL_TOKEN is not"));
+    try {
+      return Optional.of(new Endpoint(URI.create(url.get()), token));
+    } catch (IllegalArgumentException e) {
+      throw new ConfigurationException("CARREL_URL is not a URL: " + url.get());
+    }
+  }
+
+  @Override
+  public Optional<Endpoint> runningServer() {
+    return orFailure(this::findServer);
+  }
+
+  private Optional<Endpoint> findServer() {
+    Path data = configuration(Map.of()).storage().data();
+    // The file alone proves nothing: after a crash another program may have the port by now, and
+    // would be sent the token. The lock ends with the process that holds it.
+    return DataDirectory.isHeld(data)
+        ? DataDirectory.published(data).map(found -> new Endpoint(found.address(), found.token()))
+        : Optional.empty();
+  }
+
+  @Override
+  public LocalServer startServer() {
+    return orFailure(this::start);
+  }
+
+  private LocalServer start() {
+    Configuration configuration = configuration(Map.of("server.port", "0"));
+    DataDirectory data = waitFor(configuration);
+    Logging.toFile(configuration.log(), configuration.storage().data());
+    return new Local(RunningServer.start(configuration, data), () -> {});
+  }
+
+  /** Another command's server goes away by itself, soon. */
+  private static DataDirectory waitFor(Configuration configuration) {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (System.nanoTime() < end) {
+      Optional<DataDirectory> data = DataDirectory.tryHold(configuration.storage());
+      if (data.isPresent()) {
+        return data.get();
+      }
+      try {
+        Thread.sleep(LOOK_AGAIN);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        break;
+      }
+    }
+    throw new CommandFailure(
+        "another carrel command is using " + configuration.storage().data(),
+        "start a server for many commands at once: carrel serve");
+  }
+
+  @Override
+  public LocalServer startPassingServer() {
+    return orFailure(this::startPassing);
+  }
+
+  private LocalServer startPassing() {
+    Path folder = temporaryFolder();
+    Configuration configuration =
+        configuration(
+            Map.of(
+                "server.port", "0",
+                "storage.data-directory", folder.resolve("data").toString(),
+                "storage.run-directory", folder.resolve("run").toString()));
+    DataDirectory data = DataDirectory.tryHold(configuration.storage()).orElseThrow();
+    Logging.toFile(configuration.log(), configuration.storage().data());
+    return new Local(RunningServer.start(configuration, data), () -> deleteTree(folder));
+  }
+
+  @Override
+  public ServedServer serve(ServeOptions options) {
+    return orFailure(() -> startServing(options));
+  }
+
+  private ServedServer startServing(ServeOptions options) {
+    Configuration configuration =
+        Configuration.load(
+            environment, options.file().map(Path::of), keysAndValues(options.settings()));
+    Path folder = configuration.storage().data();
+    DataDirectory data =
+        DataDirectory.tryHold(configuration.storage())
+            .orElseThrow(
+                () ->
+                    new CommandFailure(
+                        "a server is already running with the data directory " + folder,
+                        DataDirectory.published(folder)
+                            .map(running -> "it listens on " + running.address())
+                            .orElse("it belongs to a carrel command that will end by itself")));
+    Path logFile = Logging.toFile(configuration.log(), folder);
+    Logging.toStandardError(configuration.log(), options.quiet());
+    RunningServer server = RunningServer.start(configuration, data);
+    data.publish(server.address());
+    return new Served(
+        server,
+        data.tokenFile(),
+        logFile,
+        server.defaultEngine(configuration.engine()).map(ThisHost::summary));
+  }
+
+  @Override
+  public List<String> settingKeys() {
+    return orFailure(() -> configuration(Map.of()).keys());
+  }
+
+  @Override
+  public List<Object> furtherCommands() {
+    return List.of(new BenchCommand(environment.home()));
+  }
+
+  /** A wrong setting, as the command line reports failures. */
+  private static <T> T orFailure(Supplier<T> call) {
+    try {
+      return call.get();
+    } catch (ConfigurationException e) {
+      throw new CommandFailure(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Configuration configuration(Map<String, String> flags) {
+    return Configuration.load(environment, Optional.empty(), flags);
+  }
+
+  private static Map<String, String> keysAndValues(List<String> settings) {
+    var flags = new HashMap<String, String>();
+    for (String setting : settings) {
+      int equals = setting.indexOf('=');
+      if (equals < 1) {
+        throw new ConfigurationException("--set wants KEY=VALUE, not '" + setting + "'");
+      }
+      flags.put(setting.substring(0, equals), setting.substring(equals + 1));
+    }
+    return flags;
+  }
+
+  private static Path temporaryFolder() {
+    try {
+      return Files.createTempDirectory("carrel-run-");
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot make a temporary directory", e);
+    }
+  }
+
+  private static void deleteTree(Path folder) {
+    try (Stream<Path> walk = Files.walk(folder)) {
+      for (Path path : walk.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot remove " + folder, e);
+    }
+  }
+
+  private record Local(RunningServer server, Runnable after) implements LocalServer {
+    @Override
+    public Endpoint endpoint() {
+      return new Endpoint(server.address(), server.token());
+    }
+
+    @Override
+    public void close() {
+      server.close();
+      after.run();
+    }
+  }
+
+  private static ServedServer.Engine summary(Capabilities engine) {
+    String isolation = engine.isolation().strength().name().toLowerCase(Locale.ROOT);
+    return new ServedServer.Engine(engine.engine(), isolation);
+  }
+
+  private record Served(RunningServer server, Path tokenFile, Path logFile, Optional<Engine> engine)
+      implements ServedServer {
+    @Override
+    public Endpoint endpoint() {
+      return new Endpoint(server.address(), server.token());
+    }
+
+    @Override
+    public void close() {
+      server.close();
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package dev.carrel.dist;
+
+import dev.carrel.cli.Cli;
+import dev.carrel.dist.config.Environment;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+
+/**
+ * What the packaging runs once to record the AOT cache: the commands that people start most, with
+ * the engine that works on every build machine. Not for users, so not among the commands.
+ */
+final class Training {
+  static final String NAME = "train";
+
+  private static final List<List<String>> COMMANDS =
+      List.of(
+          List.of("--help"),
+          List.of("version"),
+          List.of("doctor", "--json"),
+          List.of("run", "-l", "bash", "-c", "echo trained"),
+          List.of("sandbox", "create", "--key", "training"),
+          List.of("sandbox", "list"),
+          List.of("sandbox", "delete", "--all"));
+
+  private Training() {}
+
+  /** Returns the first exit code that is not 0, or 0. */
+  static int run(Environment environment, String folder, PrintStream err) {
+    var variables = new HashMap<>(environment.variables());
+    variables.keySet().removeIf(name -> name.startsWith("CARREL_"));
+    variables.put("CARREL_ENGINE_DEFAULT", "process");
+    variables.put("CARREL_ENGINE_ALLOWED", "process");
+    variables.put("CARREL_STORAGE_DATA_DIRECTORY", folder + "/data");
+    variables.put("CARREL_STORAGE_RUN_DIRECTORY", folder + "/run");
+    var host =
+        new ThisHost(
+            new Environment(
+                variables, environment.home(), environment.userHome(), environment.root()));
+    var nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+    for (List<String> command : COMMANDS) {
+      int code = new Cli(host, InputStream.nullInputStream(), nowhere, err).run(command);
+      // No engine isolates here, and doctor says so with a 1.
+      if (code != 0 && !command.getFirst().equals("doctor")) {
+        err.println("training failed at " + command + " with " + code);
+        return code;
+      }
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,33 @@
+package dev.carrel.dist.config;
+
+import dev.carrel.control.sandbox.SandboxSettings;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Which engines there are.
+ *
+ * @param preferred used where a sandbox does not name one; {@code auto} is the strongest usable
+ * @param allowed those that may be used at all; {@code process} isolates nothing and must be named
+ * @param allowMissing isolation measures whose absence on this host the operator accepts; each
+ *     sandbox reports it
+ */
+public record EngineConfig(String preferred, Set<String> allowed, Set<String> allowMissing) {
+  public EngineConfig {
+    allowed = Set.copyOf(allowed);
+    allowMissing = Set.copyOf(allowMissing);
+    if (!preferred.equals(SandboxSettings.AUTO) && !allowed.contains(preferred)) {
+      throw new ConfigurationException(
+          "engine.default is '%s', which engine.allowed does not name: %s"
+              .formatted(preferred, allowed));
+    }
+  }
+
+  static EngineConfig from(Settings settings) {
+    SandboxSettings usual = SandboxSettings.defaults();
+    return new EngineConfig(
+        settings.text("engine.default", usual.defaultEngine()),
+        Set.copyOf(settings.list("engine.allowed", List.copyOf(usual.allowedEngines()))),
+        Set.copyOf(settings.list("native.allow-missing", List.of())));
+  }
+}

@@ -1,0 +1,265 @@
+package dev.carrel.dist.config;
+
+import dev.carrel.spi.DataSize;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The operator's settings from three places, the later winning: the file {@code carrel.properties},
+ * variables ({@code CARREL_SERVER_PORT} is {@code server.port}), flags.
+ *
+ * <p>The records of this package read their keys from it; what no record has read is unknown and
+ * {@link #requireAllKnown()} says so. One thread, at the start.
+ */
+public final class Settings {
+  private static final Pattern DURATION = Pattern.compile("(\\d+)\\s*(ms|s|m|h|d)");
+  private static final Pattern SIZE = Pattern.compile("(\\d+)\\s*([KMG]i?B|B)?");
+
+  /** A value and the place it came from, for messages. */
+  private record Entry(String value, String origin) {}
+
+  private final Map<String, Entry> given = new LinkedHashMap<>();
+  private final Map<String, String> variables;
+  private final TreeSet<String> known = new TreeSet<>();
+
+  private Settings(Map<String, String> variables) {
+    this.variables = Map.copyOf(variables);
+  }
+
+  public static Settings none() {
+    return new Settings(Map.of());
+  }
+
+  /**
+   * @param file read when it exists; a file that was asked for by name must exist, which is the
+   *     caller's to check
+   */
+  public static Settings of(
+      Optional<Path> file, Map<String, String> variables, Map<String, String> flags) {
+    var settings = new Settings(variables);
+    file.ifPresent(settings::read);
+    flags.forEach((key, value) -> settings.given.put(key, new Entry(value, "the command line")));
+    return settings;
+  }
+
+  private void read(Path file) {
+    var properties = new Properties();
+    try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+      properties.load(reader);
+    } catch (IOException | IllegalArgumentException e) {
+      throw new ConfigurationException("cannot read " + file + ": " + e.getMessage());
+    }
+    for (String key : properties.stringPropertyNames()) {
+      given.put(key, new Entry(properties.getProperty(key).strip(), file.toString()));
+    }
+  }
+
+  public String text(String key, String otherwise) {
+    return value(key, "text", Optional::of).orElse(otherwise);
+  }
+
+  public Optional<Path> path(String key) {
+    return value(key, "a path", text -> Optional.of(Path.of(text).toAbsolutePath().normalize()));
+  }
+
+  public boolean flag(String key, boolean otherwise) {
+    return value(
+            key,
+            "true or false",
+            text ->
+                switch (text.toLowerCase(Locale.ROOT)) {
+                  case "true", "yes", "on", "1" -> Optional.of(true);
+                  case "false", "no", "off", "0" -> Optional.of(false);
+                  default -> Optional.empty();
+                })
+        .orElse(otherwise);
+  }
+
+  public int number(String key, int otherwise, int min, int max) {
+    return value(
+            key,
+            "a whole number from " + min + " to " + max,
+            text -> Optional.of(Integer.parseInt(text)).filter(n -> n >= min && n <= max))
+        .orElse(otherwise);
+  }
+
+  public double decimal(String key, double otherwise, double min, double max) {
+    return value(
+            key,
+            "a number from " + min + " to " + max,
+            text -> Optional.of(Double.parseDouble(text)).filter(n -> n >= min && n <= max))
+        .orElse(otherwise);
+  }
+
+  public Duration duration(String key, Duration otherwise) {
+    return value(key, "a duration such as 500ms, 30s, 10m, 2h or 1d", Settings::parseDuration)
+        .orElse(otherwise);
+  }
+
+  public DataSize size(String key, DataSize otherwise) {
+    return value(key, "a size such as 4096, 64KiB, 512MiB or 2GiB", Settings::parseSize)
+        .orElse(otherwise);
+  }
+
+  /** Words separated by commas or spaces. */
+  public List<String> list(String key, List<String> otherwise) {
+    return value(
+            key,
+            "a list",
+            text ->
+                Optional.of(
+                    Arrays.stream(text.split("[,\\s]+")).filter(word -> !word.isEmpty()).toList()))
+        .orElse(otherwise);
+  }
+
+  public <E extends Enum<E>> E choice(String key, E otherwise) {
+    E[] choices = otherwise.getDeclaringClass().getEnumConstants();
+    var names = Arrays.stream(choices).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+    return value(
+            key,
+            "one of " + String.join(", ", names),
+            text -> Arrays.stream(choices).filter(c -> c.name().equalsIgnoreCase(text)).findFirst())
+        .orElse(otherwise);
+  }
+
+  /** Stops the start when a key was given that nobody reads. Call after every record was made. */
+  public void requireAllKnown() {
+    for (var entry : given.entrySet()) {
+      if (!known.contains(entry.getKey())) {
+        throw new ConfigurationException(
+            "unknown setting '%s' in %s%s"
+                .formatted(entry.getKey(), entry.getValue().origin(), nearest(entry.getKey())));
+      }
+    }
+    // Only variables of our own sections: CARREL_URL and its like are the command line's, and
+    // Kubernetes adds CARREL_SERVICE_HOST by itself.
+    var variableOf = new HashMap<String, String>();
+    known.forEach(key -> variableOf.put(variable(key), key));
+    for (String name : new TreeSet<>(variables.keySet())) {
+      boolean ours = known.stream().anyMatch(key -> name.startsWith(variable(section(key)) + "_"));
+      if (ours && !variableOf.containsKey(name)) {
+        throw new ConfigurationException("unknown setting: the variable " + name + " means no key");
+      }
+    }
+  }
+
+  /** Every key that a record reads. */
+  public List<String> knownKeys() {
+    return List.copyOf(known);
+  }
+
+  private <T> Optional<T> value(String key, String form, Function<String, Optional<T>> parse) {
+    known.add(key);
+    Optional<Entry> entry = find(key);
+    if (entry.isEmpty()) {
+      return Optional.empty();
+    }
+    String text = entry.get().value();
+    Optional<T> parsed;
+    try {
+      parsed = parse.apply(text);
+    } catch (IllegalArgumentException | ArithmeticException notOfThatForm) {
+      parsed = Optional.empty();
+    }
+    if (parsed.isEmpty()) {
+      throw new ConfigurationException(
+          "%s must be %s, but is '%s' in %s".formatted(key, form, text, entry.get().origin()));
+    }
+    return parsed;
+  }
+
+  private Optional<Entry> find(String key) {
+    Entry entry = given.get(key);
+    if (entry != null && entry.origin().equals("the command line")) {
+      return Optional.of(entry);
+    }
+    String variable = variables.get(variable(key));
+    if (variable != null) {
+      return Optional.of(new Entry(variable, "the variable " + variable(key)));
+    }
+    return Optional.ofNullable(entry);
+  }
+
+  private String nearest(String key) {
+    return known.stream()
+        .min(Comparator.comparingInt(candidate -> distance(candidate, key)))
+        .filter(candidate -> distance(candidate, key) <= Math.max(2, key.length() / 3))
+        .map(candidate -> "; did you mean '" + candidate + "'?")
+        .orElse("");
+  }
+
+  private static String section(String key) {
+    int dot = key.indexOf('.');
+    return dot < 0 ? key : key.substring(0, dot);
+  }
+
+  private static String variable(String key) {
+    return "CARREL_" + key.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
+  }
+
+  private static Optional<Duration> parseDuration(String text) {
+    Matcher matcher = DURATION.matcher(text);
+    if (!matcher.matches()) {
+      return Optional.empty();
+    }
+    long amount = Long.parseLong(matcher.group(1));
+    return Optional.of(
+        switch (matcher.group(2)) {
+          case "ms" -> Duration.ofMillis(amount);
+          case "s" -> Duration.ofSeconds(amount);
+          case "m" -> Duration.ofMinutes(amount);
+          case "h" -> Duration.ofHours(amount);
+          default -> Duration.ofDays(amount);
+        });
+  }
+
+  private static Optional<DataSize> parseSize(String text) {
+    Matcher matcher = SIZE.matcher(text);
+    if (!matcher.matches()) {
+      return Optional.empty();
+    }
+    String unit = matcher.group(2) == null ? "B" : matcher.group(2);
+    long factor =
+        switch (unit.charAt(0)) {
+          case 'K' -> 1L << 10;
+          case 'M' -> 1L << 20;
+          case 'G' -> 1L << 30;
+          default -> 1L;
+        };
+    return Optional.of(new DataSize(Math.multiplyExact(Long.parseLong(matcher.group(1)), factor)));
+  }
+
+  /** Levenshtein's, with one row. */
+  private static int distance(String a, String b) {
+    int[] row = new int[b.length() + 1];
+    Arrays.setAll(row, j -> j);
+    for (int i = 1; i <= a.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= b.length(); j++) {
+        int above = row[j];
+        int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        row[j] = Math.min(replaced, 1 + Math.min(above, row[j - 1]));
+        diagonal = above;
+      }
+    }
+    return row[b.length()];
+  }
+}

@@ -1,0 +1,188 @@
+package dev.carrel.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.cli.ServedServer;
+import dev.carrel.dist.Desk.Outcome;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands against one real server, found as users' commands find theirs. */
+@Timeout(120)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class CommandLineIT {
+  private Path folder = Path.of("");
+  private Desk desk;
+  private ServedServer server;
+
+  @BeforeAll
+  void serve(@TempDir Path temporary) throws IOException {
+    folder = temporary;
+    desk = new Desk(folder);
+    server = desk.serve();
+  }
+
+  @AfterAll
+  void stop() {
+    desk.carrel("sandbox", "delete", "--all");
+    server.close();
+  }
+
+  @Test
+  void aSandboxIsMadeShownListedAndDeleted() {
+    String id = desk.carrel("sandbox", "create", "-q", "-m", "purpose=demo").out().strip();
+
+    assertThat(id).matches("sb[a-z2-7]{14}");
+    assertThat(desk.carrel("sandbox", "list").out()).contains(id, "running", "none");
+    assertThat(desk.carrel("sandbox", "show", id).out()).contains(id, "purpose", "demo", "512 MB");
+    assertThat(desk.carrel("sandbox", "show", "--json", id).out()).contains("\"id\" : \"" + id);
+    assertThat(desk.carrel("sandbox", "delete", id)).isEqualTo(new Outcome(0, id + "\n", ""));
+    Outcome gone = desk.carrel("sandbox", "show", id);
+    assertThat(gone.code()).isEqualTo(125);
+    assertThat(gone.err()).contains(id);
+  }
+
+  @Test
+  void execPassesStreamsInputVariablesAndExitCode() {
+    String id = create();
+
+    assertThat(desk.carrelWith("hello\n", "exec", id, "--", "tr", "a-z", "A-Z"))
+        .isEqualTo(new Outcome(0, "HELLO\n", ""));
+    assertThat(
+            desk.carrel("exec", "-e", "A=b", id, "--", "sh", "-c", "echo $A; echo e >&2; exit 7"))
+        .isEqualTo(new Outcome(7, "b\n", "e\n"));
+    Outcome absent = desk.carrel("exec", id, "--", "no-such-program");
+    assertThat(absent.code()).isEqualTo(127);
+    assertThat(absent.err()).contains("could not be started");
+  }
+
+  @Test
+  void execJsonIsOneObjectAndDetachPrintsTheId() {
+    String id = create();
+
+    assertThat(desk.carrel("exec", "--json", id, "--", "echo", "x").out())
+        .contains("\"stdout\" : \"x\\n\"");
+    assertThat(desk.carrel("exec", "-d", id, "--", "sleep", "60").out())
+        .matches("ex[a-z2-7]{14}\n");
+  }
+
+  @Test
+  void codeKeepsStateAndFailsWithOne() {
+    String id = create();
+
+    assertThat(desk.carrel("code", id, "-l", "bash", "-c", "x=6").code()).isZero();
+    assertThat(desk.carrel("code", id, "-l", "bash", "-c", "echo $((x * 7))"))
+        .isEqualTo(new Outcome(0, "42\n", ""));
+    assertThat(desk.carrel("code", id, "-l", "bash", "-c", "false").code()).isEqualTo(1);
+    assertThat(desk.carrel("code", "--json", id, "-l", "bash", "-c", "echo $x").out())
+        .contains("\"stdout\" : \"6\\n\"", "\"state\" : \"kept\"");
+  }
+
+  @Test
+  void filesGoInAndOut() throws IOException {
+    String id = create();
+    Path tree = Files.createDirectories(folder.resolve("tree/sub"));
+    byte[] bytes = {0, 1, 2, (byte) 0xff, '\n'};
+    Files.write(tree.resolve("raw.bin"), bytes);
+
+    Outcome put = desk.carrel("files", "put", id, folder.resolve("tree").toString());
+    assertThat(put).isEqualTo(new Outcome(0, "tree/sub/raw.bin\n", ""));
+    assertThat(desk.carrel("files", "ls", id, "tree").out()).contains("sub/");
+
+    Path copy = folder.resolve("copy.bin");
+    assertThat(desk.carrel("files", "get", id, "tree/sub/raw.bin", copy.toString()).code())
+        .isZero();
+    assertThat(copy).hasBinaryContent(bytes);
+
+    Outcome refused = desk.carrel("files", "rm", id, "tree");
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(desk.carrel("files", "rm", "-r", id, "tree").code()).isZero();
+    assertThat(desk.carrel("files", "ls", "--json", id).out()).doesNotContain("tree");
+  }
+
+  @Test
+  void standardInputAndOutputServeAsFiles() {
+    String id = create();
+
+    assertThat(desk.carrelWith("text\n", "files", "put", id, "-", "--to", "d/f").code()).isZero();
+    assertThat(desk.carrel("files", "get", id, "d/f", "-")).isEqualTo(new Outcome(0, "text\n", ""));
+  }
+
+  @Test
+  void doctorTellsOfEnginesAndProgramsAndItsCodeAgreesWithItsVerdict() {
+    Outcome outcome = desk.carrel("doctor");
+
+    assertThat(outcome.out()).contains("Engine process: isolation none", "Programs", "bash");
+    assertThat(outcome.out())
+        .contains(
+            outcome.code() == 0
+                ? "This host can run untrusted code in isolation."
+                : "No engine here isolates.");
+    assertThat(desk.carrel("doctor", "--json").out()).contains("\"engines\" : [");
+  }
+
+  @Test
+  void typosAreUsageErrorsWithAGuess() {
+    Outcome command = desk.carrel("sandbx");
+    Outcome option = desk.carrel("sandbox", "create", "--memry", "1");
+
+    assertThat(command.code()).isEqualTo(2);
+    assertThat(command.err()).contains("sandbx", "sandbox", "--help");
+    assertThat(option.code()).isEqualTo(2);
+    assertThat(option.err()).contains("--memry", "--memory");
+  }
+
+  @Test
+  void refusalsNameTheFieldAndLeaveWith125() {
+    Outcome outcome = desk.carrel("sandbox", "create", "--memory", "1");
+
+    assertThat(outcome.code()).isEqualTo(125);
+    assertThat(outcome.err()).contains("memory_mb", "16");
+  }
+
+  @Test
+  void everyCommandHasHelpWithADescription() {
+    for (String command :
+        new String[] {"run", "serve", "sandbox", "exec", "code", "files", "doctor", "version"}) {
+      Outcome help = desk.carrel(command, "--help");
+      assertThat(help.code()).as(command).isZero();
+      assertThat(help.out()).as(command).contains("Usage: carrel " + command);
+    }
+  }
+
+  @Test
+  void completionIsValidShell() throws Exception {
+    Path script = Files.writeString(folder.resolve("completion"), desk.carrel("completion").out());
+
+    Process bash =
+        new ProcessBuilder("bash", "-c", "source \"$0\" && complete -p carrel", script.toString())
+            .redirectErrorStream(true)
+            .start();
+
+    assertThat(bash.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+        .contains("carrel");
+    assertThat(bash.exitValue()).isZero();
+  }
+
+  @Test
+  void versionIsPrintedBothWays() {
+    assertThat(desk.carrel("version").out()).startsWith("carrel ");
+    assertThat(desk.carrel("version", "--json").out()).contains("\"version\" :");
+  }
+
+  private String create() {
+    Outcome outcome = desk.carrel("sandbox", "create", "-q");
+    assertThat(outcome.code()).as(outcome.err()).isZero();
+    return outcome.out().strip();
+  }
+}

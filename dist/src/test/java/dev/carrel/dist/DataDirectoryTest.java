@@ -1,0 +1,69 @@
+package dev.carrel.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.dist.config.StorageConfig;
+import dev.carrel.server.auth.TokenFile;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DataDirectoryTest {
+  private static final URI ADDRESS = URI.create("http://127.0.0.1:1");
+
+  @TempDir private Path folder;
+  private StorageConfig storage = new StorageConfig(Path.of("/"), Path.of("/"));
+
+  @BeforeEach
+  void storage() {
+    storage = new StorageConfig(folder.resolve("a/data"), folder.resolve("a/run"));
+  }
+
+  @Test
+  void oneServerAtATime() {
+    try (DataDirectory first = DataDirectory.tryHold(storage).orElseThrow()) {
+      assertThat(first.tokenFile()).hasParentRaw(storage.data());
+      assertThat(DataDirectory.tryHold(storage)).isEmpty();
+      assertThat(DataDirectory.isHeld(storage.data())).isTrue();
+    }
+    assertThat(DataDirectory.isHeld(storage.data())).isFalse();
+    DataDirectory.tryHold(storage).orElseThrow().close();
+  }
+
+  @Test
+  void foldersAreTheOwnersAlone() throws IOException {
+    DataDirectory.tryHold(storage).orElseThrow().close();
+
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(storage.data())))
+        .isEqualTo("rwx------");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(storage.run())))
+        .isEqualTo("rwx------");
+  }
+
+  @Test
+  void thePublishedAddressIsFoundWithItsTokenAndGoesWithTheServer() throws IOException {
+    try (DataDirectory data = DataDirectory.tryHold(storage).orElseThrow()) {
+      TokenFile.openOrCreate(data.tokenFile());
+      data.publish(ADDRESS);
+
+      assertThat(DataDirectory.published(storage.data()))
+          .contains(new DataDirectory.Published(ADDRESS, TokenFile.firstToken(data.tokenFile())));
+    }
+    assertThat(DataDirectory.published(storage.data())).isEmpty();
+  }
+
+  @Test
+  void whatAKilledServerPublishedIsTakenAwayByTheNext() throws IOException {
+    DataDirectory.tryHold(storage).orElseThrow().close();
+    Files.writeString(storage.data().resolve("endpoint"), "address=http://127.0.0.1:1\n");
+
+    DataDirectory.tryHold(storage).orElseThrow().close();
+
+    assertThat(storage.data().resolve("endpoint")).doesNotExist();
+  }
+}

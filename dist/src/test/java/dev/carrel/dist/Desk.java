@@ -1,0 +1,68 @@
+package dev.carrel.dist;
+
+import dev.carrel.cli.Cli;
+import dev.carrel.cli.Host;
+import dev.carrel.cli.ServedServer;
+import dev.carrel.dist.config.Environment;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A user of the command line in a folder of its own, with the engine that works everywhere. */
+final class Desk {
+  private final ThisHost host;
+
+  Desk(Path folder) throws IOException {
+    Path home = Files.createDirectories(folder.resolve("home"));
+    Files.createSymbolicLink(
+        home.resolve("libexec"), Path.of(System.getProperty("carrel.lib", "")));
+    host =
+        new ThisHost(
+            new Environment(
+                Map.of(
+                    "CARREL_ENGINE_DEFAULT",
+                    "process",
+                    "CARREL_ENGINE_ALLOWED",
+                    "process",
+                    "CARREL_STORAGE_DATA_DIRECTORY",
+                    folder.resolve("data").toString(),
+                    "CARREL_STORAGE_RUN_DIRECTORY",
+                    folder.resolve("run").toString()),
+                home,
+                folder,
+                false));
+  }
+
+  /** What a command did. */
+  record Outcome(int code, String out, String err) {}
+
+  /** A server that every further command finds. */
+  ServedServer serve() {
+    return host.serve(new Host.ServeOptions(Optional.empty(), List.of("server.port=0"), true));
+  }
+
+  Outcome carrel(String... arguments) {
+    return carrelWith("", arguments);
+  }
+
+  Outcome carrelWith(String input, String... arguments) {
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    int code =
+        new Cli(
+                host,
+                new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
+                new PrintStream(out, true, StandardCharsets.UTF_8),
+                new PrintStream(err, true, StandardCharsets.UTF_8))
+            .run(List.of(arguments));
+    return new Outcome(
+        code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,126 @@
+package dev.carrel.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.dist.Distribution.Ended;
+import dev.carrel.dist.Distribution.Running;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code carrel serve} and its end, as a process. */
+@Timeout(300)
+class ServeIT {
+  @TempDir private Path folder;
+  private Distribution distribution;
+
+  @BeforeEach
+  void distribution() {
+    distribution = new Distribution(folder);
+  }
+
+  @Test
+  void announcesItselfAnswersWithTheTokenAloneAndStopsCleanly() throws Exception {
+    Running server = distribution.start(List.of(Distribution.program(), "serve"));
+    server.awaitOutput("Ctrl-C stops the server");
+    Path token = distribution.data().resolve("token");
+
+    assertThat(Files.readString(server.out()))
+        .contains("listens on http://127.0.0.1:", token.toString(), "/docs", "curl -H");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(token)))
+        .isEqualTo("rw-------");
+    URI engines = URI.create(distribution.address() + "/api/v1/engines");
+    assertThat(status(engines, "")).isEqualTo(401);
+    assertThat(status(engines, Files.readString(token).strip())).isEqualTo(200);
+
+    String secret = Files.readString(token).strip();
+    server.signal("INT");
+    Ended ended = server.await();
+    assertThat(ended.code()).isZero();
+    assertThat(ended.err()).contains("stopped");
+    assertThat(distribution.data().resolve("endpoint")).doesNotExist();
+    assertThat(
+            ended.out() + ended.err() + Files.readString(distribution.data().resolve("carrel.log")))
+        .doesNotContain(secret);
+  }
+
+  @Test
+  void aSecondServerOfTheSameFolderIsRefusedAndToldWhere() throws Exception {
+    Running server = distribution.start(List.of(Distribution.program(), "serve"));
+    server.awaitOutput("Ctrl-C stops the server");
+
+    Ended second = distribution.carrel("serve");
+
+    assertThat(second.code()).isEqualTo(125);
+    assertThat(second.err()).contains("already running", distribution.address());
+    server.signal("TERM");
+    assertThat(server.await().code()).isZero();
+  }
+
+  @Test
+  void sandboxesOutliveTheServerAndTheStopSaysSo() throws Exception {
+    Running server = distribution.start(List.of(Distribution.program(), "serve"));
+    server.awaitOutput("Ctrl-C stops the server");
+    String id = distribution.carrel("sandbox", "create", "-q").out().strip();
+    server.signal("TERM");
+
+    assertThat(server.await().err()).contains("1 running sandboxes go on");
+    assertThat(distribution.carrel("exec", id, "--", "echo", "alive").out()).isEqualTo("alive\n");
+    assertThat(distribution.carrel("sandbox", "delete", id).code()).isZero();
+  }
+
+  @Test
+  void addressesBeyondThisMachineNeedADecision() throws Exception {
+    Ended refused = distribution.carrel("serve", "--host", "0.0.0.0");
+
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.err()).contains("0.0.0.0");
+  }
+
+  @Test
+  void aWrongSettingStopsTheStartWithItsName() throws Exception {
+    Ended unknown = distribution.carrel("serve", "--set", "server.prot=1");
+    Ended wrong = distribution.carrel("serve", "--set", "server.port=many");
+
+    assertThat(unknown.code()).isEqualTo(125);
+    assertThat(unknown.err()).contains("server.prot", "did you mean 'server.port'?");
+    assertThat(wrong.err()).contains("server.port", "many");
+  }
+
+  @Test
+  void interruptingARunEndsTheProgramAndLeavesNothing() throws Exception {
+    Running run =
+        distribution.start(
+            List.of(
+                Distribution.program(),
+                "run",
+                "-l",
+                "bash",
+                "-c",
+                "trap 'exit 9' INT; echo set; sleep 60 & wait"));
+    run.awaitOutput("set");
+
+    run.signal("INT");
+
+    assertThat(run.await().code()).isEqualTo(9);
+  }
+
+  private static int status(URI uri, String token) throws Exception {
+    try (HttpClient client = HttpClient.newHttpClient()) {
+      HttpRequest.Builder request = HttpRequest.newBuilder(uri);
+      if (!token.isEmpty()) {
+        request.header("Authorization", "Bearer " + token);
+      }
+      return client.send(request.build(), BodyHandlers.discarding()).statusCode();
+    }
+  }
+}

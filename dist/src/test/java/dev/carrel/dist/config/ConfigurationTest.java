@@ -1,0 +1,267 @@
+package dev.carrel.dist.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.carrel.control.context.ContextSettings;
+import dev.carrel.control.exec.ExecSettings;
+import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.server.ServerSettings;
+import dev.carrel.spi.DataSize;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+class ConfigurationTest {
+  private static final Environment USER =
+      new Environment(Map.of(), Path.of("/opt/carrel"), Path.of("/home/ada"), false);
+
+  /** Every key with a value that is not its default. */
+  private static final Map<String, String> ALL = new HashMap<>();
+
+  static {
+    ALL.putAll(
+        Map.of(
+            "server.host", "::1",
+            "server.port", "9090",
+            "server.allow-plaintext", "true",
+            "server.allowed-hosts", "desk.example",
+            "server.max-json-body", "2MiB",
+            "server.max-connections", "7",
+            "server.read-timeout", "8s",
+            "server.keep-alive", "9s",
+            "server.drain", "10s"));
+    ALL.putAll(
+        Map.of(
+            "storage.data-directory", "/srv/data",
+            "storage.run-directory", "/srv/run",
+            "engine.default", "process",
+            "engine.allowed", "native,process",
+            "native.allow-missing", "landlock",
+            "log.level", "debug",
+            "log.format", "json"));
+    ALL.putAll(
+        Map.of(
+            "sandbox.image", "rootfs",
+            "sandbox.memory-mb", "100",
+            "sandbox.cpu-cores", "0.5",
+            "sandbox.disk-mb", "101",
+            "sandbox.pids", "102",
+            "sandbox.open-files", "103",
+            "sandbox.idle-timeout", "104s",
+            "sandbox.max-idle-timeout", "105s",
+            "sandbox.max-memory-mb", "106",
+            "sandbox.max-cpu-cores", "1.5"));
+    ALL.putAll(
+        Map.of(
+            "sandbox.images", "rootfs=/srv/rootfs",
+            "sandbox.max-disk-mb", "107",
+            "sandbox.max-pids", "108",
+            "sandbox.max-count", "109",
+            "sandbox.max-count-per-tenant", "110",
+            "sandbox.stopped-retention", "111s",
+            "sandbox.watch-interval", "112ms"));
+    ALL.putAll(
+        Map.of(
+            "exec.default-timeout", "200s",
+            "exec.max-timeout", "201s",
+            "exec.max-background-timeout", "202s",
+            "exec.max-concurrent", "203",
+            "exec.max-retained", "204",
+            "exec.stdout-chars", "205",
+            "exec.stderr-chars", "206",
+            "exec.spill", "207",
+            "exec.spill-per-sandbox", "209",
+            "exec.max-stdin", "208"));
+    ALL.putAll(
+        Map.of(
+            "context.default-timeout", "300s",
+            "context.max-timeout", "301s",
+            "context.interrupt-grace", "302s",
+            "context.start-timeout", "303s",
+            "context.max-contexts", "304",
+            "context.max-queued", "305",
+            "context.max-code", "306",
+            "context.max-display", "307",
+            "context.max-frame", "308",
+            "context.stdout-chars", "309"));
+    ALL.putAll(
+        Map.of(
+            "context.stderr-chars", "310",
+            "context.result-chars", "311",
+            "context.traceback-chars", "312",
+            "file.max-upload", "400",
+            "file.max-entries", "401",
+            "file.max-matches", "402",
+            "file.max-zip-entries", "403",
+            "file.max-zip", "404"));
+  }
+
+  private final Configuration usual = Configuration.from(Settings.none(), USER);
+  private final Configuration changed =
+      Configuration.from(Settings.of(Optional.empty(), Map.of(), ALL), USER);
+
+  @Test
+  void theMappingTestKnowsEveryKey() {
+    assertThat(new TreeSet<>(ALL.keySet())).isEqualTo(new TreeSet<>(usual.keys()));
+  }
+
+  @Test
+  void defaultsAreThoseOfTheParts() {
+    assertThat(usual.server()).isEqualTo(ServerSettings.defaults());
+    assertThat(usual.control().sandboxes()).isEqualTo(SandboxSettings.defaults());
+    assertThat(usual.control().execs()).isEqualTo(ExecSettings.defaults());
+    assertThat(usual.control().contexts()).isEqualTo(ContextSettings.defaults());
+    assertThat(usual.control().files()).isEqualTo(FileSettings.defaults());
+    assertThat(usual.control().libDirectory()).isEqualTo(Path.of("/opt/carrel/libexec"));
+  }
+
+  @Test
+  void defaultsOfItsOwnRecords() {
+    assertThat(usual.engine()).isEqualTo(new EngineConfig("auto", Set.of("native"), Set.of()));
+    assertThat(usual.log()).isEqualTo(new LogConfig(LogConfig.Level.INFO, LogConfig.Format.TEXT));
+    assertThat(usual.storage().data()).isEqualTo(Path.of("/home/ada/.local/share/carrel"));
+  }
+
+  @Test
+  void serverKeysReachTheirFields() {
+    assertThat(changed.server())
+        .isEqualTo(
+            new ServerSettings(
+                "::1",
+                9090,
+                true,
+                Set.of("desk.example"),
+                DataSize.ofMebibytes(2),
+                7,
+                Duration.ofSeconds(8),
+                Duration.ofSeconds(9),
+                Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void storageEngineAndLogKeysReachTheirFields() {
+    assertThat(changed.storage())
+        .isEqualTo(new StorageConfig(Path.of("/srv/data"), Path.of("/srv/run")));
+    assertThat(changed.engine())
+        .isEqualTo(new EngineConfig("process", Set.of("native", "process"), Set.of("landlock")));
+    assertThat(changed.log())
+        .isEqualTo(new LogConfig(LogConfig.Level.DEBUG, LogConfig.Format.JSON));
+    assertThat(changed.control().dataDirectory()).isEqualTo(Path.of("/srv/data"));
+  }
+
+  @Test
+  void sandboxKeysReachTheirFields() {
+    assertThat(changed.control().sandboxes())
+        .isEqualTo(
+            new SandboxSettings(
+                "process",
+                Set.of("native", "process"),
+                "rootfs",
+                Map.of("rootfs", Path.of("/srv/rootfs")),
+                100,
+                0.5,
+                101,
+                102,
+                103,
+                Duration.ofSeconds(104),
+                Duration.ofSeconds(105),
+                106,
+                1.5,
+                107,
+                108,
+                109,
+                110,
+                Duration.ofSeconds(111),
+                Duration.ofMillis(112)));
+  }
+
+  @Test
+  void execKeysReachTheirFields() {
+    assertThat(changed.control().execs())
+        .isEqualTo(
+            new ExecSettings(
+                Duration.ofSeconds(200),
+                Duration.ofSeconds(201),
+                Duration.ofSeconds(202),
+                203,
+                204,
+                205,
+                206,
+                new DataSize(207),
+                new DataSize(209),
+                new DataSize(208)));
+  }
+
+  @Test
+  void contextAndFileKeysReachTheirFields() {
+    assertThat(changed.control().contexts())
+        .isEqualTo(
+            new ContextSettings(
+                Duration.ofSeconds(300),
+                Duration.ofSeconds(301),
+                Duration.ofSeconds(302),
+                Duration.ofSeconds(303),
+                304,
+                305,
+                new DataSize(306),
+                new DataSize(307),
+                new DataSize(308),
+                309,
+                310,
+                311,
+                312));
+    assertThat(changed.control().files())
+        .isEqualTo(new FileSettings(new DataSize(400), 401, 402, 403, new DataSize(404)));
+  }
+
+  @Test
+  void everyValueOfTheMappingTestDiffersFromItsDefault() {
+    for (var entry : ALL.entrySet()) {
+      var flags = new HashMap<>(Map.of("engine.allowed", "process"));
+      Configuration without = configuration(flags);
+      flags.put(entry.getKey(), entry.getValue());
+
+      assertThat(configuration(flags)).as(entry.getKey()).isNotEqualTo(without);
+    }
+  }
+
+  @Test
+  void anUnknownKeyStopsTheStart() {
+    assertThatThrownBy(
+            () ->
+                Configuration.from(
+                    Settings.of(Optional.empty(), Map.of(), Map.of("server.colour", "red")), USER))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("server.colour");
+  }
+
+  @Test
+  void aDefaultEngineThatIsNotAllowedStopsTheStart() {
+    assertThatThrownBy(
+            () ->
+                Configuration.from(
+                    Settings.of(Optional.empty(), Map.of(), Map.of("engine.default", "process")),
+                    USER))
+        .hasMessageContaining("engine.allowed");
+  }
+
+  private static Configuration configuration(Map<String, String> flags) {
+    return Configuration.from(Settings.of(Optional.empty(), Map.of(), flags), USER);
+  }
+
+  @Test
+  void aDataDirectoryOfOnesOwnHoldsTheSocketsToo() {
+    Configuration own =
+        Configuration.from(
+            Settings.of(Optional.empty(), Map.of(), Map.of("storage.data-directory", "/d")), USER);
+
+    assertThat(own.storage().run()).isEqualTo(Path.of("/d/run"));
+  }
+}

@@ -1,0 +1,90 @@
+# ./carrel test: every test of the repository, and a table of what ran. Sourced by ./carrel.
+
+test_packages=(
+  maven:mvn make:make gcc:gcc musl-tools:musl-gcc clang:clang curl:curl util-linux:setpriv bsdutils:script
+  'python3:!/usr/bin/python3 -V' 'python3-ipython:!/usr/bin/python3 -c "import IPython"'
+  'python3-matplotlib:!/usr/bin/python3 -c "import matplotlib"' 'python3-pandas:!/usr/bin/python3 -c "import pandas"'
+  'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20)"'
+  r-base-core:Rscript 'r-cran-ggplot2:!Rscript -e "library(ggplot2)"' 'r-cran-htmlwidgets:!Rscript -e "library(htmlwidgets)"'
+  runc:runc uidmap:newuidmap
+)
+
+# Lines "part<TAB>passed<TAB>failed<TAB>skipped<TAB>note" of the parts that ran, and of those that could not.
+results=''
+record() { results+="$1"$'\t'"$2"$'\t'"$3"$'\t'"$4"$'\t'"$5"$'\n'; }
+
+run_tests() {
+  local logs="$root/.carrel/test" missing started=$SECONDS
+  mkdir -p "$logs"
+  missing=$(missing_packages "${test_packages[@]}")
+  if [ -n "$missing" ]; then
+    (install_packages "to test" $missing) || true
+    missing=$(missing_packages "${test_packages[@]}")
+  fi
+  [ -z "$missing" ] || note "going on without: $missing(what needs them is named below)"
+  cd -- "$root"
+  run_part guest "$logs/guest.log" make -C guest -s test
+  run_part kernels "$logs/kernels.log" make -C kernels -s test
+  run_java "$logs"
+  [ -z "$missing" ] || record "packages" 0 0 0 "not here: $missing"
+  [ "$(id -u)" = 0 ] || record "as root" 0 0 0 "not run: you are $(id -un); the root half of the native engine's tests needs root"
+  summary "$((SECONDS - started))"
+}
+
+# run_part NAME LOG COMMAND… runs tests whose log has a line "N passed, M failed", and lines "skipped: test: why".
+run_part() {
+  local name=$1 log=$2 status=0 counts passed=0 failed=0 skipped why
+  shift 2
+  note "testing: $name (log: $log)"
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  counts=$(grep -Eo '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
+  [ -z "$counts" ] || read -r passed _ failed _ <<<"$counts"
+  # A part that ended badly has failed, whatever it counted; so has one that counted nothing.
+  if [ "$failed" = 0 ] && { [ "$status" != 0 ] || [ "$passed" = 0 ]; }; then failed=1; fi
+  skipped=$(grep -c '^skipped: ' "$log" || true)
+  why=$(sed -n 's/^skipped: //p' "$log" | paste -sd ';')
+  [ "$failed" = 0 ] || why="status $status, see $log $why"
+  record "$name" "$passed" "$failed" "$skipped" "$why"
+}
+
+# Every module to its end, so that one failure does not hide the others; the reports tell what failed.
+run_java() {
+  local log="$1/maven.log" status=0
+  note "testing: Java, all modules (log: $log)"
+  find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
+  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -fae verify >"$log" 2>&1 </dev/null || status=$?
+  local module
+  while IFS= read -r module; do
+    java_module "$module"
+  done < <(find . -type d \( -name surefire-reports -o -name failsafe-reports \) -not -path '*/node_modules/*' | sed 's|/target/.*||; s|^\./||' | sort -u)
+  [ "$status" = 0 ] || record "java build" 0 1 0 "status $status, see $log"
+}
+
+java_module() {
+  local counts
+  counts=$({ cat "$1"/target/{surefire,failsafe}-reports/TEST-*.xml 2>/dev/null || true; } | awk '
+    /<testsuite / {
+      match($0, / tests="[0-9]+"/);    tests    += substr($0, RSTART + 8,  RLENGTH - 9)
+      match($0, / errors="[0-9]+"/);   failed   += substr($0, RSTART + 9,  RLENGTH - 10)
+      match($0, / failures="[0-9]+"/); failed   += substr($0, RSTART + 11, RLENGTH - 12)
+      match($0, / skipped="[0-9]+"/);  skipped  += substr($0, RSTART + 10, RLENGTH - 11)
+    }
+    /<testcase / { match($0, / name="[^"]*"/); name = substr($0, RSTART + 7, RLENGTH - 8) }
+    /<skipped/ && !/<skipped\/>/ { match($0, /message="[^"]*"/); why = why "; " name ": " substr($0, RSTART + 9, RLENGTH - 10) }
+    /<(failure|error)[ >]/ { bad = bad "; FAILED " name }
+    END { printf "%d\t%d\t%d\t%s", tests - failed - skipped, failed, skipped, substr(bad why, 3) }')
+  [ -z "$counts" ] || results+="$1"$'\t'"$counts"$'\n'
+}
+
+summary() {
+  local passed failed
+  passed=$(printf '%s' "$results" | awk -F'\t' '{ n += $2 } END { print n + 0 }')
+  failed=$(printf '%s' "$results" | awk -F'\t' '{ n += $3 } END { print n + 0 }')
+  echo
+  printf '%-22s %8s %8s %8s  %s\n' part passed failed skipped note
+  printf '%s' "$results" | awk -F'\t' '{ printf "%-22s %8d %8d %8d  %s\n", $1, $2, $3, $4, $5 }'
+  echo
+  echo "in $1 s on $(uname -sr), $(nproc) cores, as $(id -un)"
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}

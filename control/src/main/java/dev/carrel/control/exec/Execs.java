@@ -39,6 +39,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   /** Kept in the guest too, so that a crash of this process loses no output. */
   private static final DataSize RETAIN = DataSize.ofKibibytes(512);
 
+  private static final Duration LAST_WORDS = Duration.ofSeconds(5);
   private static final int MAX_READ = 1 << 20;
   private static final String TERMINAL_TYPE = "xterm-256color";
 
@@ -201,7 +202,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
 
   @Override
   public void removed(SandboxId id) {
-    boxes.remove(id);
+    SandboxExecs box = boxes.remove(id);
+    if (box != null) {
+      // Their last words may still be on the way to the files that are to go.
+      box.all().forEach(live -> live.awaitEnd(LAST_WORDS));
+    }
     spills.remove(id);
   }
 

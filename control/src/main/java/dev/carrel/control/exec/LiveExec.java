@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,13 +64,17 @@ final class LiveExec {
     this.onEnd = onEnd;
   }
 
-  /** Returns when the program has started, or could not be: then its pid is known. */
+  /** Takes the first event, which has come already, and the others on a thread of their own. */
   void begin() {
-    GuestEvent first = next();
+    GuestEvent first = session.next();
+    if (first instanceof GuestEvent.Exited exited) {
+      end(exited);
+      return;
+    }
     if (first instanceof GuestEvent.Started started) {
       pid = started.pid();
     }
-    Thread.ofVirtual().name(beginning.sandbox() + "-" + beginning.id()).start(() -> pump(first));
+    Thread.ofVirtual().name(beginning.sandbox() + "-" + beginning.id()).start(this::pump);
   }
 
   ExecId id() {
@@ -96,6 +101,27 @@ final class LiveExec {
     ended.await();
     Exec over = exec();
     return Folding.result(over, stdout.text(), stderr.text(), log.lossy());
+  }
+
+  /** Waits for the end of one whose sandbox is gone; false when it does not come. */
+  boolean awaitEnd(Duration time) {
+    // A reader that holds the output back has no right to hold the removal back.
+    log.unpin();
+    boolean interrupted = false;
+    try {
+      long end = System.nanoTime() + time.toNanos();
+      while (true) {
+        try {
+          return ended.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   void signal(int signal, SignalScope scope) {
@@ -135,9 +161,13 @@ final class LiveExec {
     (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
   }
 
-  private void pump(@Nullable GuestEvent first) {
+  private void pump() {
     try {
-      for (GuestEvent event = first; event != null; event = end == null ? next() : null) {
+      while (end == null) {
+        GuestEvent event = next();
+        if (event == null) {
+          return;
+        }
         take(event);
       }
     } catch (InterruptedException e) {

@@ -37,6 +37,7 @@ final class OutputLog {
   private boolean lossy;
   private int waiting;
   private long pinned = NOT_PINNED;
+  private boolean pinnable = true;
 
   /** An empty log that spills to {@code path}. */
   OutputLog(Path path, SpillShare share) {
@@ -218,15 +219,23 @@ final class OutputLog {
   void pin(long offset) {
     lock.lock();
     try {
-      pinned = offset;
+      pinned = pinnable ? offset : NOT_PINNED;
       room.signalAll();
     } finally {
       lock.unlock();
     }
   }
 
+  /** From now on the writer waits for nobody. */
   void unpin() {
-    pin(NOT_PINNED);
+    lock.lock();
+    try {
+      pinned = NOT_PINNED;
+      pinnable = false;
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void seal() throws InterruptedException {

@@ -39,6 +39,7 @@ public final class RunningSandbox {
   private volatile Map<String, String> environment;
   private volatile long lastActivityMillis;
   private volatile boolean unsaved;
+  private volatile boolean ending;
 
   RunningSandbox(Sandbox row, Machine machine, Sandboxes sandboxes) {
     this.row = row;
@@ -146,13 +147,19 @@ public final class RunningSandbox {
   /** Whether the machine is dead; a connection may break a moment before the engine knows. */
   public boolean died() {
     long end = System.nanoTime() + DEATH_NOTICE.toNanos();
-    while (machine.death().isEmpty()) {
+    while (!ending && machine.death().isEmpty()) {
       if (System.nanoTime() - end > 0) {
         return false;
       }
       LockSupport.parkNanos(DEATH_POLL.toNanos());
     }
     return true;
+  }
+
+  /** Ends the machine; whatever talks to it may know at once that this is why it fell silent. */
+  void destroy() {
+    ending = true;
+    machine.destroy();
   }
 
   Machine machine() {

@@ -216,7 +216,7 @@ public final class Sandboxes {
     telemetry.count("sandboxes_ended_" + failure.cause());
     running.remove(before.id(), sandbox);
     store.note(before.id(), before.lastActivityAt(), before.counters());
-    destroyQuietly(sandbox.machine());
+    destroyQuietly(sandbox);
     listeners.forEach(listener -> listener.ended(before.id()));
     return after;
   }
@@ -248,7 +248,7 @@ public final class Sandboxes {
     RunningSandbox live = running.remove(row.id());
     if (live != null) {
       try {
-        live.machine().destroy();
+        live.destroy();
       } catch (SandboxException e) {
         // The row stays, hidden; the watch tries again, and so does the next start.
         LOG.warn("sandbox {} could not be ended yet: {}", row.id(), e.message());
@@ -438,12 +438,12 @@ public final class Sandboxes {
     }
   }
 
-  private void destroyQuietly(Machine machine) {
+  private static void destroyQuietly(RunningSandbox sandbox) {
     try {
-      machine.destroy();
+      sandbox.destroy();
     } catch (SandboxException e) {
       // The engine sweeps what is left of dead machines at its next start.
-      LOG.warn("remains of sandbox {} could not be removed: {}", machine.id(), e.message());
+      LOG.warn("remains of sandbox {} could not be removed: {}", sandbox.id(), e.message());
     }
   }
 

@@ -1,0 +1,110 @@
+package dev.carrel.control;
+
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxPage;
+import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineProvider;
+import dev.carrel.spi.EngineSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/** Real control on the real process engine with the real guest; nothing is left when it closes. */
+public final class ControlFixture implements AutoCloseable {
+  public static final Caller ALICE = Caller.user("acme", "alice");
+  public static final Caller MALLORY = Caller.user("evil", "mallory");
+
+  private final Path root;
+  private final UnaryOperator<ControlSettings> change;
+  private Control control;
+
+  public ControlFixture() throws IOException {
+    this(settings -> settings);
+  }
+
+  public ControlFixture(UnaryOperator<ControlSettings> change) throws IOException {
+    // Short, because a socket's path must be.
+    this.root = Files.createTempDirectory(Path.of("/tmp"), "ct");
+    this.change = change;
+    this.control = open();
+  }
+
+  public Control control() {
+    return control;
+  }
+
+  public Path data() {
+    return root.resolve("data");
+  }
+
+  /** As if the server ended and another one started. */
+  public Control restart() {
+    control.close();
+    control = open();
+    return control;
+  }
+
+  public Sandbox sandbox() {
+    return control.sandboxes().create(ALICE, CreateSandbox.defaults());
+  }
+
+  @Override
+  public void close() throws IOException {
+    SandboxPage page;
+    do {
+      page = control.sandboxes().list(ALICE, SandboxQuery.all());
+      page.items().forEach(sandbox -> control.sandboxes().delete(ALICE, sandbox.id()));
+    } while (page.total() > page.items().size());
+    control.close();
+    try (Stream<Path> files = Files.walk(root)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  /** Waits for what must come true by itself. */
+  public static void eventually(BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - end > 0) {
+        throw new AssertionError("did not come true in 20 s");
+      }
+      Thread.sleep(Duration.ofMillis(5));
+    }
+  }
+
+  private Control open() {
+    Path lib = Path.of(System.getProperty("carrel.lib"));
+    var defaults = ControlSettings.defaults(data(), lib);
+    var settings =
+        new ControlSettings(
+            defaults.dataDirectory(),
+            defaults.libDirectory(),
+            defaults.sandboxes().withEngines("process", Set.of("process")),
+            defaults.execs(),
+            defaults.contexts(),
+            defaults.files());
+    return Control.open(change.apply(settings), List.of(engine(root.resolve("run"), lib)));
+  }
+
+  public static Engine engine(Path run, Path lib) {
+    return ServiceLoader.load(EngineProvider.class).stream()
+        .map(ServiceLoader.Provider::get)
+        .filter(provider -> provider.name().equals("process"))
+        .findFirst()
+        .orElseThrow()
+        .create(new EngineSettings(run, lib, Set.of()));
+  }
+}

@@ -1,0 +1,387 @@
+package dev.carrel.control.context;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent.Cause;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class ContextsIT {
+  private ControlFixture fixture;
+  private Contexts contexts;
+  private Sandbox sandbox;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture();
+    contexts = fixture.control().contexts();
+    sandbox = fixture.sandbox();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"PYTHON,6*7,42", "NODE,6*7,42", "R,6*7,[1] 42"})
+  void theLastExpressionIsTheResult(Language language, String code, String expected)
+      throws InterruptedException {
+    CodeResult result = run(language, code);
+
+    assertThat(result.error()).isNull();
+    assertThat(result.success()).isTrue();
+    assertThat(plain(result)).isEqualTo(expected);
+    assertThat(result.state()).isEqualTo(CodeResult.State.KEPT);
+    assertThat(result.executionCount()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "PYTHON,x = 41,print(x+1)",
+    "NODE,const x = 41,console.log(x+1)",
+    "R,x <- 41,cat(x+1)",
+    "BASH,x=41,echo $((x+1))"
+  })
+  void stateIsKeptAndOutputComes(Language language, String first, String second)
+      throws InterruptedException {
+    run(language, first);
+    CodeResult result = run(language, second);
+
+    assertThat(result.stdout().text().strip()).isEqualTo("42");
+    assertThat(result.executionCount()).isEqualTo(2);
+    assertThat(contexts.list(ALICE, sandbox.id()))
+        .singleElement()
+        .satisfies(context -> assertThat(context.isDefault()).isTrue());
+  }
+
+  @Test
+  void anErrorHasTypeMessageAndTraceback() throws InterruptedException {
+    CodeResult result = run("1/0");
+
+    assertThat(result.success()).isFalse();
+    assertThat(result.error())
+        .satisfies(
+            error -> {
+              assertThat(error.type()).isEqualTo("ZeroDivisionError");
+              assertThat(error.traceback()).contains("1/0");
+            });
+    assertThat(result.cause()).isEqualTo(Cause.RETURNED);
+  }
+
+  @Test
+  void eventsComeInOrderAndEndWithDone() throws InterruptedException {
+    var events = new ArrayList<CodeEvent>();
+    try (CodeStream stream =
+        contexts.start(
+            ALICE,
+            sandbox.id(),
+            ExecuteCode.of(
+                Language.PYTHON,
+                "import sys\nprint('a')\nprint('b', file=sys.stderr)\n"
+                    + "class H:\n  def _repr_html_(self): return '<b>x</b>'\nH()"))) {
+      for (CodeEvent event = stream.next(); event != null; event = stream.next()) {
+        events.add(event);
+      }
+    }
+    assertThat(events.getLast())
+        .isInstanceOfSatisfying(
+            CodeEvent.Done.class,
+            done -> {
+              assertThat(done.result().success()).isTrue();
+              assertThat(done.result().stdout().text()).isEqualTo("a\n");
+              assertThat(done.result().stderr().text()).isEqualTo("b\n");
+              assertThat(done.result().displayOutputs())
+                  .singleElement()
+                  .satisfies(
+                      item -> {
+                        assertThat(item.mime()).isEqualTo("text/html");
+                        assertThat(item.text()).isEqualTo("<b>x</b>");
+                      });
+            });
+    assertThat(events).hasAtLeastOneElementOfType(CodeEvent.Output.class);
+    assertThat(events).hasAtLeastOneElementOfType(CodeEvent.Result.class);
+  }
+
+  @Test
+  void aTimeoutInterruptsAndKeepsTheState() throws InterruptedException {
+    run("x = 1");
+    CodeResult stopped = run("import time\ntime.sleep(1000)", Duration.ofMillis(300));
+
+    assertThat(stopped.timedOut()).isTrue();
+    assertThat(stopped.cause()).isEqualTo(Cause.TIMED_OUT);
+    assertThat(stopped.error()).satisfies(e -> assertThat(e.type()).isEqualTo("TimeoutError"));
+    assertThat(stopped.state()).isEqualTo(CodeResult.State.KEPT);
+    assertThat(plain(run("x"))).isEqualTo("1");
+  }
+
+  @Test
+  void codeThatIgnoresTheInterruptIsKilledAndSaysSo() throws InterruptedException {
+    run("x = 1");
+    CodeResult killed =
+        run(
+            "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+                + "time.sleep(1000)",
+            Duration.ofMillis(300));
+
+    assertThat(killed.timedOut()).isTrue();
+    assertThat(killed.state()).isEqualTo(CodeResult.State.LOST);
+    assertThat(killed.hint()).contains("variables are gone");
+
+    CodeResult next = run("'x' in globals()");
+    assertThat(plain(next)).isEqualTo("False");
+    assertThat(next.hint()).contains("started anew");
+    assertThat(next.executionCount()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "import os; os._exit(3),RETURNED,KernelDied",
+    "import os; os.kill(os.getpid()\\,11),CRASHED,KernelCrashed",
+    "import os; os.kill(os.getpid()\\,9),SIGNALLED,KernelDied",
+  })
+  void aDeadInterpreterIsAnAnswer(String code, Cause cause, String type)
+      throws InterruptedException {
+    CodeResult result = run(code.replace("\\,", ","));
+
+    assertThat(result.success()).isFalse();
+    assertThat(result.state()).isEqualTo(CodeResult.State.LOST);
+    assertThat(result.cause()).isEqualTo(cause);
+    assertThat(result.error()).satisfies(e -> assertThat(e.type()).isEqualTo(type));
+    assertThat(plain(run("1+1"))).isEqualTo("2");
+  }
+
+  @Test
+  void cellsQueueInOrderAndTheQueueIsBounded() throws InterruptedException {
+    run("order = []");
+    var failures = new CopyOnWriteArrayList<ErrorCode>();
+    var threads = new ArrayList<Thread>();
+    threads.add(inBackground("import time\ntime.sleep(0.7)", failures));
+    eventually(() -> only().status() == Context.Status.BUSY);
+    for (int i = 0; i < 16; i++) {
+      int number = i;
+      int queued = i + 1;
+      threads.add(inBackground("order.append(" + number + ")", failures));
+      eventually(() -> only().queued() == queued || only().status() == Context.Status.IDLE);
+    }
+    threads.add(inBackground("order.append(99)", failures));
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(failures).containsExactly(ErrorCode.LIMIT_REACHED);
+    assertThat(plain(run("order")))
+        .isEqualTo("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]");
+  }
+
+  @Test
+  void interruptStopsTheCellOfAnother() throws InterruptedException {
+    var result = new ArrayList<CodeResult>();
+    Thread cell =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    result.add(run("import time\ntime.sleep(1000)"));
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    eventually(
+        () -> {
+          List<Context> all = contexts.list(ALICE, sandbox.id());
+          return all.size() == 1 && all.getFirst().status() == Context.Status.BUSY;
+        });
+    while (cell.isAlive()) {
+      // The cell may not have reached its sleep yet.
+      contexts.interrupt(ALICE, sandbox.id(), only().id());
+      cell.join(Duration.ofMillis(100));
+    }
+    assertThat(result.getFirst().interrupted()).isTrue();
+    assertThat(result.getFirst().state()).isEqualTo(CodeResult.State.KEPT);
+  }
+
+  @Test
+  void contextsAreApartAndCanBeRestartedAndDeleted() throws InterruptedException {
+    Context one =
+        contexts.create(
+            ALICE, sandbox.id(), new CreateContext(Language.PYTHON, null, Map.of("WHO", "one")));
+    Context two = contexts.create(ALICE, sandbox.id(), CreateContext.of(Language.PYTHON));
+    assertThat(one.languageVersion()).startsWith("3.");
+    in(one, "x = 1");
+
+    assertThat(plain(in(one, "import os; os.environ['WHO']"))).isEqualTo("'one'");
+    assertThat(in(two, "x").error()).satisfies(e -> assertThat(e.type()).isEqualTo("NameError"));
+
+    contexts.restart(ALICE, sandbox.id(), one.id());
+    assertThat(in(one, "x").error()).satisfies(e -> assertThat(e.type()).isEqualTo("NameError"));
+
+    contexts.delete(ALICE, sandbox.id(), one.id());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> in(one, "1"))
+        .matches(e -> e.code() == ErrorCode.CONTEXT_NOT_FOUND);
+    assertThat(plain(in(two, "1+1"))).isEqualTo("2");
+  }
+
+  @Test
+  void restartEndsARunningCell() throws InterruptedException {
+    run("1");
+    var failures = new CopyOnWriteArrayList<ErrorCode>();
+    Thread cell = inBackground("import time\ntime.sleep(1000)", failures);
+    eventually(() -> only().status() == Context.Status.BUSY);
+    contexts.restart(ALICE, sandbox.id(), only().id());
+    cell.join();
+    assertThat(plain(run("1+1"))).isEqualTo("2");
+  }
+
+  @Test
+  void aMissingInterpreterIsNamedWithWhatToInstall() {
+    Sandbox poor =
+        fixture
+            .control()
+            .sandboxes()
+            .create(ALICE, CreateSandbox.defaults().withEnvVars(Map.of("PATH", "/nonexistent")));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> contexts.execute(ALICE, poor.id(), ExecuteCode.of(Language.NODE, "1")))
+        .matches(e -> e.code() == ErrorCode.LANGUAGE_NOT_AVAILABLE)
+        .matches(e -> e.hint().orElse("").contains("apt-get install nodejs"));
+    assertThat(contexts.list(ALICE, poor.id())).isEmpty();
+  }
+
+  @Test
+  void outputBetweenCellsIsShownByTheNext() throws InterruptedException {
+    run(
+        "import threading\nt = threading.Timer(0.2, lambda: print('late', flush=True))\n"
+            + "t.start()");
+    var all = new StringBuilder();
+    eventually(
+        () -> {
+          try {
+            all.append(run("None").stdout().text());
+            return all.toString().contains("late");
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+  }
+
+  @Test
+  void closingTheStreamStopsTheCell() throws InterruptedException {
+    run("1");
+    CodeStream stream =
+        contexts.start(
+            ALICE,
+            sandbox.id(),
+            ExecuteCode.of(Language.PYTHON, "import time\nprint(1)\ntime.sleep(1000)"));
+    stream.next();
+    stream.close();
+    eventually(() -> only().status() == Context.Status.IDLE);
+    assertThat(plain(run("1+1"))).isEqualTo("2");
+  }
+
+  @Test
+  void aFloodForASlowReaderIsHeldBackAndStillTimesOut() throws InterruptedException {
+    run("1");
+    try (CodeStream stream =
+        contexts.start(
+            ALICE,
+            sandbox.id(),
+            new ExecuteCode(
+                "while True: print('x' * 100000)",
+                Language.PYTHON,
+                null,
+                Duration.ofMillis(500)))) {
+      eventually(() -> only().status() == Context.Status.IDLE);
+      CodeEvent last = null;
+      for (CodeEvent event = stream.next(); event != null; event = stream.next()) {
+        last = event;
+      }
+      assertThat(last)
+          .isInstanceOfSatisfying(
+              CodeEvent.Done.class, done -> assertThat(done.result().timedOut()).isTrue());
+    }
+  }
+
+  @Test
+  void hugeResultsAreCutAndDeclared() throws InterruptedException {
+    CodeResult result = run("'y' * 100000");
+    assertThat(result.truncated()).isTrue();
+    assertThat(plain(result).length()).isLessThan(31_000);
+
+    CodeResult flood =
+        run(
+            "from IPython.display import display\n"
+                    .replace("from IPython.display import display\n", "")
+                + "for i in range(5): display({'text/html': 'z' * 5_000_000}, raw=True)");
+    assertThat(flood.success()).isTrue();
+    assertThat(flood.truncated()).isTrue();
+    assertThat(flood.displayOutputs()).hasSize(3);
+  }
+
+  @Test
+  void timeoutsOutOfRangeAreRefused() {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> run("1", Duration.ZERO))
+        .matches(e -> e.field().orElse("").equals("timeout_seconds"));
+  }
+
+  private Thread inBackground(String code, List<ErrorCode> failures) {
+    return Thread.ofVirtual()
+        .start(
+            () -> {
+              try {
+                run(code);
+              } catch (SandboxException e) {
+                failures.add(e.code());
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  private Context only() {
+    return contexts.list(ALICE, sandbox.id()).getFirst();
+  }
+
+  private CodeResult run(String code) throws InterruptedException {
+    return run(Language.PYTHON, code);
+  }
+
+  private CodeResult run(Language language, String code) throws InterruptedException {
+    return contexts.execute(
+        ALICE, sandbox.id(), new ExecuteCode(code, language, null, Duration.ofMinutes(1)));
+  }
+
+  private CodeResult run(String code, Duration timeout) throws InterruptedException {
+    return contexts.execute(
+        ALICE, sandbox.id(), new ExecuteCode(code, Language.PYTHON, null, timeout));
+  }
+
+  private CodeResult in(Context context, String code) throws InterruptedException {
+    return contexts.execute(ALICE, sandbox.id(), new ExecuteCode(code, null, context.id(), null));
+  }
+
+  private static String plain(CodeResult result) {
+    MimeBundle bundle = result.result();
+    return bundle == null
+        ? "(none: " + result.error() + ")"
+        : bundle.find("text/plain").orElseThrow().text();
+  }
+}

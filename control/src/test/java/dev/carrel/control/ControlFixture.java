@@ -51,8 +51,17 @@ public final class ControlFixture implements AutoCloseable {
   /** As if the server ended and another one started. */
   public Control restart() {
     control.close();
+    return reopen();
+  }
+
+  /** Starts the next one where the last was closed already. */
+  public Control reopen() {
     control = open();
     return control;
+  }
+
+  public Path run() {
+    return root.resolve("run");
   }
 
   public Sandbox sandbox() {
@@ -96,7 +105,7 @@ public final class ControlFixture implements AutoCloseable {
             defaults.execs(),
             defaults.contexts(),
             defaults.files());
-    return Control.open(change.apply(settings), List.of(engine(root.resolve("run"), lib)));
+    return Control.open(change.apply(settings), List.of(engine(run(), lib)));
   }
 
   public static Engine engine(Path run, Path lib) {

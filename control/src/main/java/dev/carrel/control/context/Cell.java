@@ -207,6 +207,10 @@ final class Cell {
       boolean interrupted,
       @Nullable String hint)
       throws InterruptedException {
+    if (result != null) {
+      // A rich value comes with its forms and not as a display of its own.
+      richest(result).filter(item -> !item.mime().equals("text/plain")).ifPresent(displays::add);
+    }
     CapturedText out = stdout.text();
     CapturedText err = stderr.text();
     var all =

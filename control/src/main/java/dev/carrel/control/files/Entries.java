@@ -7,9 +7,10 @@ final class Entries {
   private Entries() {}
 
   static FileEntry of(dev.carrel.guest.FileEntry entry) {
+    String path = SandboxPath.shown(entry.path());
     return new FileEntry(
-        entry.path(),
-        SandboxPath.name(entry.path()),
+        path,
+        SandboxPath.name(path),
         type(entry.type()),
         entry.size(),
         entry.mode(),

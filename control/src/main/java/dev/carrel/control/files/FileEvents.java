@@ -65,8 +65,9 @@ public final class FileEvents implements AutoCloseable {
           return;
         }
         FileEvent.Kind kind = kind(event.kind());
-        if (kind == FileEvent.Kind.OVERFLOW || wanted.test(event.path())) {
-          items.put(new Item.Change(new FileEvent(event.path(), kind, event.directory())));
+        String path = SandboxPath.shown(event.path());
+        if (kind == FileEvent.Kind.OVERFLOW || wanted.test(path)) {
+          items.put(new Item.Change(new FileEvent(path, kind, event.directory())));
         }
       }
     } catch (SandboxException e) {

@@ -37,14 +37,14 @@ public final class Files {
   }
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
-    String absolute = SandboxPath.of("path", path);
-    return ask(caller, sandbox, files -> Entries.of(files.stat(absolute)));
+    String inside = SandboxPath.of("path", path).inside();
+    return ask(caller, sandbox, files -> Entries.of(files.stat(inside)));
   }
 
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());
-    return ask(caller, sandbox, files -> Entries.of(files.list(absolute, depth, limit)));
+    return ask(caller, sandbox, files -> Entries.of(files.list(inside, depth, limit)));
   }
 
   /**
@@ -54,17 +54,17 @@ public final class Files {
    */
   public FileDownload read(
       Caller caller, SandboxId sandbox, String path, @Nullable ByteRange range) {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
       GuestFiles files = running.guest().files();
       if (range == null) {
-        var source = files.read(absolute);
+        var source = files.read(inside);
         FileEntry entry = Entries.of(source.entry());
         return new FileDownload(running, source, entry, 0, entry.size());
       }
-      ByteRange.Slice slice = range.within(files.stat(absolute).size());
-      var source = files.read(absolute, slice.offset(), slice.length());
+      ByteRange.Slice slice = range.within(files.stat(inside).size());
+      var source = files.read(inside, slice.offset(), slice.length());
       FileEntry entry = Entries.of(source.entry());
       // Changed between the two looks: what is announced must be what can be sent.
       long length = Math.clamp(entry.size() - slice.offset(), 0, slice.length());
@@ -78,7 +78,7 @@ public final class Files {
   public FileEntry write(
       Caller caller, SandboxId sandbox, String path, InputStream body, WriteFile options)
       throws IOException {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     long max = settings.maxUpload().bytes();
     if (options.size() != null && options.size() > max) {
       throw tooLarge(max);
@@ -87,10 +87,10 @@ public final class Files {
     try (RunningSandbox.Use _ = running.use()) {
       GuestFiles files = running.guest().files();
       if (options.ifMatch() != null) {
-        requireEtag(files, absolute, options.ifMatch());
+        requireEtag(files, inside, options.ifMatch());
       }
       FileWrite write =
-          FileWrite.to(absolute)
+          FileWrite.to(inside)
               .withMode(options.mode())
               .withAppend(options.append())
               .withIfAbsent(options.ifAbsent());
@@ -107,25 +107,25 @@ public final class Files {
   }
 
   public FileEntry mkdir(Caller caller, SandboxId sandbox, String path, boolean parents) {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     return ask(
         caller,
         sandbox,
-        files -> Entries.of(parents ? files.mkdir(absolute) : files.mkdirOnly(absolute)));
+        files -> Entries.of(parents ? files.mkdir(inside) : files.mkdirOnly(inside)));
   }
 
   public FileEntry move(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    String source = SandboxPath.of("from", from);
-    String target = SandboxPath.of("to", to);
+    String source = SandboxPath.of("from", from).inside();
+    String target = SandboxPath.of("to", to).inside();
     return ask(
         caller, sandbox, files -> Entries.of(files.move(source, target, existing(overwrite))));
   }
 
   public FileEntry copy(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
-    String source = SandboxPath.of("from", from);
-    String target = SandboxPath.of("to", to);
+    String source = SandboxPath.of("from", from).inside();
+    String target = SandboxPath.of("to", to).inside();
     return ask(
         caller, sandbox, files -> Entries.of(files.copy(source, target, existing(overwrite))));
   }
@@ -133,7 +133,7 @@ public final class Files {
   /** How many files and folders were removed. */
   public long remove(
       Caller caller, SandboxId sandbox, String path, boolean recursive, boolean missingOk) {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     var options = new ArrayList<RemoveOption>();
     if (recursive) {
       options.add(RemoveOption.RECURSIVE);
@@ -142,21 +142,21 @@ public final class Files {
       options.add(RemoveOption.MISSING_OK);
     }
     return ask(
-        caller, sandbox, files -> files.remove(absolute, options.toArray(RemoveOption[]::new)));
+        caller, sandbox, files -> files.remove(inside, options.toArray(RemoveOption[]::new)));
   }
 
   /** Newest first. */
   public FileListing glob(
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());
-    return ask(caller, sandbox, files -> Entries.of(files.glob(absolute, pattern, limit, hidden)));
+    return ask(caller, sandbox, files -> Entries.of(files.glob(inside, pattern, limit, hidden)));
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
     checkRange("limit", grep.limit(), settings.maxMatches());
     GrepRequest request =
-        GrepRequest.of(SandboxPath.of("path", grep.path()), grep.pattern())
+        GrepRequest.of(SandboxPath.of("path", grep.path()).inside(), grep.pattern())
             .withGlob(grep.glob())
             .withIgnoreCase(grep.ignoreCase())
             .withFixed(grep.fixed())
@@ -169,7 +169,11 @@ public final class Files {
             .map(
                 line ->
                     new Grep.Match(
-                        line.path(), line.number(), line.text(), line.context(), line.cut()))
+                        SandboxPath.shown(line.path()),
+                        line.number(),
+                        line.text(),
+                        line.context(),
+                        line.cut()))
             .toList(),
         found.truncated(),
         found.files(),
@@ -178,13 +182,13 @@ public final class Files {
 
   /** Watches a directory; {@code recursive} means all below it too. */
   public FileEvents watch(Caller caller, SandboxId sandbox, String path, boolean recursive) {
-    String absolute = SandboxPath.of("path", path);
+    SandboxPath folder = SandboxPath.of("path", path);
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
       return new FileEvents(
-          running.guest().files().watch(absolute),
+          running.guest().files().watch(folder.inside()),
           running,
-          changed -> recursive || changed.lastIndexOf('/') <= absolute.length());
+          changed -> recursive || changed.lastIndexOf('/') <= folder.absolute().length());
     } catch (SandboxException e) {
       throw running.explain(e);
     }
@@ -193,10 +197,10 @@ public final class Files {
   /** Writes a zip of a directory; links and whatever is no file are left out. */
   public void zip(Caller caller, SandboxId sandbox, String path, OutputStream out)
       throws IOException {
-    String absolute = SandboxPath.of("path", path);
+    String inside = SandboxPath.of("path", path).inside();
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try (RunningSandbox.Use _ = running.use()) {
-      long bytes = new Archive(running.guest().files(), settings).write(absolute, out);
+      long bytes = new Archive(running.guest().files(), settings).write(inside, out);
       running.countDownload(bytes);
     } catch (SandboxException e) {
       throw running.explain(e);

@@ -5,14 +5,17 @@ import dev.carrel.spi.SandboxException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 
-/** Path rules. The guest resolves a path inside the sandbox; here only nonsense is refused. */
-final class SandboxPath {
+/**
+ * A path that a caller named. The guest resolves it inside the sandbox; here only nonsense is
+ * refused.
+ *
+ * @param absolute as callers see it, without empty and {@code .} components
+ */
+record SandboxPath(String absolute) {
   private static final int MAX_BYTES = 4096;
+  private static final String BELOW = Sandbox.WORKSPACE + "/";
 
-  private SandboxPath() {}
-
-  /** Absolute, without empty and {@code .} components. */
-  static String of(String field, String path) {
+  static SandboxPath of(String field, String path) {
     if (path.isEmpty()) {
       throw SandboxException.invalid(field, "must not be empty");
     }
@@ -33,9 +36,29 @@ final class SandboxPath {
     }
     String joined = String.join("/", parts);
     if (path.startsWith("/")) {
-      return "/" + joined;
+      return new SandboxPath("/" + joined);
     }
-    return joined.isEmpty() ? Sandbox.WORKSPACE : Sandbox.WORKSPACE + "/" + joined;
+    return new SandboxPath(joined.isEmpty() ? Sandbox.WORKSPACE : BELOW + joined);
+  }
+
+  /**
+   * As the guest is asked: what is in the workspace relative to it, for only the guest knows where
+   * that is.
+   */
+  String inside() {
+    if (absolute.equals(Sandbox.WORKSPACE)) {
+      return ".";
+    }
+    return absolute.startsWith(BELOW) ? absolute.substring(BELOW.length()) : absolute;
+  }
+
+  /** As callers see what the guest names. */
+  static String shown(String inside) {
+    if (inside.startsWith("/")) {
+      return inside;
+    }
+    String rest = inside.startsWith("./") ? inside.substring(2) : inside;
+    return rest.isEmpty() || rest.equals(".") ? Sandbox.WORKSPACE : BELOW + rest;
   }
 
   static String name(String path) {

@@ -35,7 +35,23 @@ public record CreateSandbox(
         null, null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
   }
 
-  public CreateSandbox withEngine(@Nullable String newEngine) {
+  public CreateSandbox withImage(String newImage) {
+    return new CreateSandbox(
+        newImage,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public CreateSandbox withEngine(String newEngine) {
     return new CreateSandbox(
         image,
         newEngine,
@@ -51,7 +67,43 @@ public record CreateSandbox(
         sessionKey);
   }
 
-  public CreateSandbox withSessionKey(@Nullable String newSessionKey) {
+  public CreateSandbox withLimits(
+      @Nullable Long newMemoryMb,
+      @Nullable Double newCpuCores,
+      @Nullable Long newDiskMb,
+      @Nullable Integer newPids) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        newMemoryMb,
+        newCpuCores,
+        newDiskMb,
+        newPids,
+        idleTimeoutSeconds,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public CreateSandbox withIdleTimeoutSeconds(long newIdleTimeoutSeconds) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        newIdleTimeoutSeconds,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public CreateSandbox withNetworkEnabled(boolean newNetworkEnabled) {
     return new CreateSandbox(
         image,
         engine,
@@ -61,10 +113,10 @@ public record CreateSandbox(
         diskMb,
         pids,
         idleTimeoutSeconds,
-        networkEnabled,
+        newNetworkEnabled,
         envVars,
         metadata,
-        newSessionKey);
+        sessionKey);
   }
 
   public CreateSandbox withEnvVars(Map<String, String> newEnvVars) {
@@ -81,5 +133,21 @@ public record CreateSandbox(
         newEnvVars,
         metadata,
         sessionKey);
+  }
+
+  public CreateSandbox withSessionKey(String newSessionKey) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        networkEnabled,
+        envVars,
+        metadata,
+        newSessionKey);
   }
 }

@@ -187,8 +187,8 @@ final class SandboxStore {
     }
     if (query.search() != null) {
       where.add(
-          "(id LIKE :search ESCAPE '\\' OR session_key LIKE :search ESCAPE '\\'"
-              + " OR image LIKE :search ESCAPE '\\' OR metadata LIKE :search ESCAPE '\\')");
+          "(id LIKE :search ESCAPE '!' OR session_key LIKE :search ESCAPE '!'"
+              + " OR image LIKE :search ESCAPE '!' OR metadata LIKE :search ESCAPE '!')");
     }
     String matching = String.join(" AND ", where);
     String order =
@@ -257,7 +257,7 @@ final class SandboxStore {
   }
 
   private static String likeText(String text) {
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_");
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_");
   }
 
   private static Optional<Sandbox> findBySessionKey(Handle handle, String tenant, String key) {

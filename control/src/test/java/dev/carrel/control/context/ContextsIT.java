@@ -153,14 +153,16 @@ final class ContextsIT {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "import os; os._exit(3),RETURNED,KernelDied",
-    "import os; os.kill(os.getpid()\\,11),CRASHED,KernelCrashed",
-    "import os; os.kill(os.getpid()\\,9),SIGNALLED,KernelDied",
-  })
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "import os; os._exit(3)|RETURNED|KernelDied",
+        "import os; os.kill(os.getpid(), 11)|CRASHED|KernelCrashed",
+        "import os; os.kill(os.getpid(), 9)|SIGNALLED|KernelDied",
+      })
   void aDeadInterpreterIsAnAnswer(String code, Cause cause, String type)
       throws InterruptedException {
-    CodeResult result = run(code.replace("\\,", ","));
+    CodeResult result = run(code);
 
     assertThat(result.success()).isFalse();
     assertThat(result.state()).isEqualTo(CodeResult.State.LOST);
@@ -325,11 +327,7 @@ final class ContextsIT {
     assertThat(result.truncated()).isTrue();
     assertThat(plain(result).length()).isLessThan(31_000);
 
-    CodeResult flood =
-        run(
-            "from IPython.display import display\n"
-                    .replace("from IPython.display import display\n", "")
-                + "for i in range(5): display({'text/html': 'z' * 5_000_000}, raw=True)");
+    CodeResult flood = run("for i in range(5): display({'text/html': 'z' * 5_000_000}, raw=True)");
     assertThat(flood.success()).isTrue();
     assertThat(flood.truncated()).isTrue();
     assertThat(flood.displayOutputs()).hasSize(3);

@@ -1,0 +1,347 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.MALLORY;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.Control;
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class SandboxesIT {
+  private static final Caller ADMIN = new Caller("ops", "root", Caller.Role.ADMIN);
+
+  private ControlFixture fixture;
+  private Sandboxes sandboxes;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture(SandboxesIT::small);
+    sandboxes = fixture.control().sandboxes();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void aSandboxHasTheDefaultsAndSaysWhatItIs() {
+    Sandbox sandbox = fixture.sandbox();
+
+    assertThat(sandbox.status()).isEqualTo(SandboxStatus.RUNNING);
+    assertThat(sandbox.image()).isEqualTo("host");
+    assertThat(sandbox.engine()).isEqualTo("process");
+    assertThat(sandbox.isolation())
+        .satisfies(i -> assertThat(i.strength()).isEqualTo(Isolation.Strength.NONE));
+    assertThat(sandbox.limits().memory().mebibytes()).isEqualTo(512);
+    assertThat(sandbox.limits().pids()).isEqualTo(512);
+    assertThat(sandbox.idleTimeout()).isEqualTo(Duration.ofMinutes(30));
+    assertThat(sandboxes.get(ALICE, sandbox.id())).isEqualTo(sandbox);
+  }
+
+  @Test
+  void oneSessionKeyIsOneSandboxHoweverManyAsk() throws Exception {
+    var ids = ConcurrentHashMap.<SandboxId>newKeySet();
+    allAtOnce(
+        100,
+        () ->
+            ids.add(sandboxes.create(ALICE, CreateSandbox.defaults().withSessionKey("chat")).id()));
+
+    assertThat(ids).hasSize(1);
+    assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isEqualTo(1);
+    // Another tenant's key is another key; a deleted sandbox frees its own.
+    Sandbox foreign = sandboxes.create(MALLORY, CreateSandbox.defaults().withSessionKey("chat"));
+    assertThat(ids).doesNotContain(foreign.id());
+    sandboxes.delete(MALLORY, foreign.id());
+    SandboxId first = ids.iterator().next();
+    sandboxes.delete(ALICE, first);
+    assertThat(sandboxes.create(ALICE, CreateSandbox.defaults().withSessionKey("chat")).id())
+        .isNotEqualTo(first);
+  }
+
+  @Test
+  void theLimitHoldsWhenManyAskAtOnce() throws Exception {
+    var refused = new AtomicInteger();
+    var hints = ConcurrentHashMap.<String>newKeySet();
+    allAtOnce(
+        20,
+        () -> {
+          try {
+            fixture.sandbox();
+          } catch (SandboxException e) {
+            assertThat(e.code()).isEqualTo(ErrorCode.LIMIT_REACHED);
+            hints.add(e.hint().orElse(""));
+            refused.incrementAndGet();
+          }
+          return true;
+        });
+
+    assertThat(refused).hasValue(17);
+    assertThat(hints).allMatch(hint -> hint.contains("max-sandboxes-per-tenant"));
+    assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isEqualTo(3);
+    Sandbox one = sandboxes.list(ALICE, SandboxQuery.all()).items().getFirst();
+    sandboxes.delete(ALICE, one.id());
+    fixture.sandbox();
+  }
+
+  @Test
+  void aFailedStartStaysListedAndCountsForNothing() {
+    CreateSandbox broken = CreateSandbox.defaults().withImage("folder");
+    for (int i = 0; i < 5; i++) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> sandboxes.create(ALICE, broken))
+          .matches(e -> e.code() == ErrorCode.ENGINE_FAILED);
+    }
+    SandboxPage page = sandboxes.list(ALICE, SandboxQuery.all());
+    assertThat(page.statusCounts()).containsEntry(SandboxStatus.FAILED, 5L);
+    assertThat(page.items())
+        .allSatisfy(
+            failed -> {
+              Failure failure = Objects.requireNonNull(failed.failure());
+              assertThat(failure.cause()).isEqualTo("start_failed");
+              assertThat(failure.hint()).isNotBlank();
+            });
+    assertThat(fixture.sandbox().status()).isEqualTo(SandboxStatus.RUNNING);
+  }
+
+  @Test
+  void deleteSucceedsTwiceAndOfAnyStatusAndOnlyForTheOwner() throws Exception {
+    Sandbox running = fixture.sandbox();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.delete(MALLORY, running.id()))
+        .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);
+    allAtOnce(
+        10,
+        () -> {
+          sandboxes.delete(ALICE, running.id());
+          return true;
+        });
+    sandboxes.delete(ALICE, running.id());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.get(ALICE, running.id()))
+        .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.delete(ALICE, SandboxId.random()))
+        .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);
+    assertThat(guests(running.id())).isEmpty();
+
+    Sandbox dead = fixture.sandbox();
+    kill(dead.id());
+    sandboxes.delete(ALICE, dead.id());
+    assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isZero();
+  }
+
+  @Test
+  void deletingWhileStartingLeavesNothing() throws Exception {
+    for (int round = 0; round < 5; round++) {
+      var starter =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      fixture.sandbox();
+                    } catch (SandboxException e) {
+                      assertThat(e.code()).isEqualTo(ErrorCode.SANDBOX_GONE);
+                    }
+                  });
+      eventually(() -> !sandboxes.list(ALICE, SandboxQuery.all()).items().isEmpty());
+      SandboxId id = sandboxes.list(ALICE, SandboxQuery.all()).items().getFirst().id();
+      sandboxes.delete(ALICE, id);
+      starter.join();
+      assertThat(guests(id)).isEmpty();
+      assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isZero();
+    }
+  }
+
+  @Test
+  void aDeadMachineIsNoticedAndItsCallsAreTold() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    kill(sandbox.id());
+    eventually(() -> sandboxes.get(ALICE, sandbox.id()).status() == SandboxStatus.FAILED);
+
+    assertThat(sandboxes.get(ALICE, sandbox.id()).failure()).isNotNull();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> fixture.control().execs().run(ALICE, sandbox.id(), Command.of("true")))
+        .matches(e -> e.code() == ErrorCode.SANDBOX_GONE)
+        .matches(e -> e.hint().isPresent());
+  }
+
+  @Test
+  void anIdleSandboxIsStoppedAndAUsedOneIsNot() throws Exception {
+    CreateSandbox brief = CreateSandbox.defaults().withIdleTimeoutSeconds(1);
+    Sandbox idle = sandboxes.create(ALICE, brief);
+    Sandbox busy = sandboxes.create(ALICE, brief);
+    Thread user =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    fixture.control().execs().run(ALICE, busy.id(), Command.of("sleep", "1000"));
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    eventually(() -> sandboxes.get(ALICE, idle.id()).status() == SandboxStatus.STOPPED);
+    assertThat(sandboxes.get(ALICE, idle.id()).failure())
+        .satisfies(failure -> assertThat(failure.cause()).isEqualTo("idle"));
+    assertThat(sandboxes.get(ALICE, busy.id()).status()).isEqualTo(SandboxStatus.RUNNING);
+    user.interrupt();
+    user.join();
+  }
+
+  @Test
+  void patchChangesWhatItMayAndRefusesTheRest() {
+    Sandbox sandbox = fixture.sandbox();
+    Sandbox patched =
+        sandboxes.patch(
+            ALICE,
+            sandbox.id(),
+            new PatchSandbox(512L, null, null, null, 60L, false, null, Map.of("k", "v")));
+    assertThat(patched.idleTimeout()).isEqualTo(Duration.ofMinutes(1));
+    assertThat(patched.metadata()).containsEntry("k", "v");
+
+    for (PatchSandbox refused :
+        List.of(
+            new PatchSandbox(1024L, null, null, null, null, null, null, null),
+            new PatchSandbox(null, 2.0, null, null, null, null, null, null),
+            new PatchSandbox(null, null, 4096L, null, null, null, null, null),
+            new PatchSandbox(null, null, null, null, null, null, Map.of("A", "b"), null))) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> sandboxes.patch(ALICE, sandbox.id(), refused))
+          .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+    }
+  }
+
+  @Test
+  void badRequestsNameTheField() {
+    refused("network_enabled", CreateSandbox.defaults().withNetworkEnabled(true));
+    refused("memory_mb", CreateSandbox.defaults().withLimits(1L, null, null, null));
+    refused("memory_mb", CreateSandbox.defaults().withLimits(Long.MAX_VALUE, null, null, null));
+    refused("cpu_cores", CreateSandbox.defaults().withLimits(null, Double.NaN, null, null));
+    refused("disk_mb", CreateSandbox.defaults().withLimits(null, null, -1L, null));
+    refused("pids", CreateSandbox.defaults().withLimits(null, null, null, 0));
+    refused("idle_timeout_seconds", CreateSandbox.defaults().withIdleTimeoutSeconds(-1));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () -> sandboxes.create(ALICE, CreateSandbox.defaults().withEnvVars(Map.of("A=B", "c"))))
+        .matches(e -> e.field().orElse("").equals("env_vars"));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.create(ALICE, CreateSandbox.defaults().withEngine("x")))
+        .matches(e -> e.code() == ErrorCode.ENGINE_NOT_AVAILABLE);
+    assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isZero();
+  }
+
+  @Test
+  void listsAreFilteredSortedAndPaged() {
+    Sandbox one = fixture.sandbox();
+    Sandbox two = sandboxes.create(ALICE, CreateSandbox.defaults().withSessionKey("needle_100%"));
+    Sandbox three = fixture.sandbox();
+
+    assertThat(ids(new SandboxQuery(1, 2, null, null, null, SandboxQuery.SortBy.CREATED_AT, true)))
+        .hasSize(2);
+    assertThat(ids(new SandboxQuery(2, 2, null, null, null, SandboxQuery.SortBy.CREATED_AT, true)))
+        .hasSize(1);
+    assertThat(
+            ids(
+                new SandboxQuery(
+                    1, 20, null, "le_100%", null, SandboxQuery.SortBy.CREATED_AT, true)))
+        .containsExactly(two.id());
+    assertThat(ids(new SandboxQuery(1, 20, null, "l%1", null, SandboxQuery.SortBy.STATUS, false)))
+        .isEmpty();
+    assertThat(
+            ids(
+                new SandboxQuery(
+                    1, 20, SandboxStatus.FAILED, null, null, SandboxQuery.SortBy.EXEC_COUNT, true)))
+        .isEmpty();
+    assertThat(sandboxes.list(MALLORY, SandboxQuery.all()).items()).isEmpty();
+    assertThat(sandboxes.list(ADMIN, SandboxQuery.all()).total()).isEqualTo(3);
+    assertThat(List.of(one.id(), three.id())).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void countersCountAndSurviveARestart() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    for (int i = 0; i < 3; i++) {
+      fixture.control().execs().run(ALICE, sandbox.id(), Command.of("true"));
+    }
+    assertThat(sandboxes.get(ALICE, sandbox.id()).counters().execCount()).isEqualTo(3);
+    Control next = fixture.restart();
+    assertThat(next.sandboxes().get(ALICE, sandbox.id()).counters().execCount()).isEqualTo(3);
+  }
+
+  @Test
+  void afterCloseNothingIsStarted() {
+    sandboxes.close();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(fixture::sandbox)
+        .matches(e -> e.code() == ErrorCode.SHUTTING_DOWN);
+  }
+
+  private void refused(String field, CreateSandbox request) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.create(ALICE, request))
+        .matches(e -> e.field().orElse("").equals(field), field);
+  }
+
+  private List<SandboxId> ids(SandboxQuery query) {
+    return sandboxes.list(ALICE, query).items().stream().map(Sandbox::id).toList();
+  }
+
+  private static void kill(SandboxId id) {
+    guests(id).forEach(ProcessHandle::destroyForcibly);
+  }
+
+  private static List<ProcessHandle> guests(SandboxId id) {
+    return ProcessHandle.allProcesses()
+        .filter(process -> process.info().commandLine().orElse("").contains(id.value()))
+        .toList();
+  }
+
+  private static void allAtOnce(int count, Callable<?> work) throws Exception {
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var tasks = new ArrayList<Callable<Object>>();
+      for (int i = 0; i < count; i++) {
+        tasks.add(work::call);
+      }
+      for (var result : pool.invokeAll(tasks)) {
+        result.get();
+      }
+    }
+  }
+
+  private static ControlSettings small(ControlSettings settings) {
+    return new ControlSettings(
+        settings.dataDirectory(),
+        settings.libDirectory(),
+        settings
+            .sandboxes()
+            .withMaxSandboxes(10, 3)
+            .withImages(Map.of("folder", Path.of("/nonexistent")))
+            .withWatch(Duration.ofDays(1), Duration.ofMillis(50)),
+        settings.execs(),
+        settings.contexts(),
+        settings.files());
+  }
+}

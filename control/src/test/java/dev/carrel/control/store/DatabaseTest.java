@@ -1,0 +1,79 @@
+package dev.carrel.control.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class DatabaseTest {
+  @TempDir Path folder;
+
+  @Test
+  void theNewestMigrationIsTheOneThatSkipsTheSearch() throws IOException {
+    Path migrations =
+        Path.of(System.getProperty("carrel.root"), "control/src/main/resources/db/migration");
+    try (Stream<Path> files = Files.list(migrations)) {
+      assertThat(files.map(file -> String.valueOf(file.getFileName())))
+          .allMatch(name -> name.matches("V\\d+__\\w+\\.sql"))
+          .extracting(name -> Integer.valueOf(name.substring(1, name.indexOf("__"))))
+          .contains(Integer.valueOf(Database.SCHEMA_VERSION))
+          .allMatch(version -> version <= Integer.parseInt(Database.SCHEMA_VERSION));
+    }
+  }
+
+  @Test
+  void whatIsWrittenIsThereAfterReopeningAndNobodyElseCanRead() throws IOException {
+    Path file = folder.resolve("x.db");
+    try (Database database = Database.open(file)) {
+      database.later(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      database.later(handle -> handle.execute("INSERT INTO t VALUES (41)"));
+    }
+    try (Database database = Database.open(file)) {
+      assertThat(count(database)).isEqualTo(1);
+    }
+    assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
+  }
+
+  @Test
+  void aFailedTransactionLeavesNothing() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      assertThatThrownBy(
+              () ->
+                  database.write(
+                      handle -> {
+                        handle.execute("INSERT INTO t VALUES (1)");
+                        throw new IllegalStateException("no");
+                      }))
+          .isInstanceOf(IllegalStateException.class);
+      assertThat(count(database)).isZero();
+    }
+  }
+
+  @Test
+  void oneBadBookingDoesNotSpoilTheOthers() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      var written = new AtomicInteger();
+      database.write(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"));
+      database.later(handle -> handle.execute("INSERT INTO missing VALUES (1)"));
+      database.later(
+          handle -> handle.execute("INSERT INTO t VALUES (2)"), written::incrementAndGet);
+      database.flush();
+
+      assertThat(count(database)).isEqualTo(2);
+      assertThat(written).hasValue(1);
+    }
+  }
+
+  private static long count(Database database) {
+    return database.read(
+        handle -> handle.createQuery("SELECT COUNT(*) FROM t").mapTo(Long.class).one());
+  }
+}

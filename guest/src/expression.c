@@ -489,8 +489,11 @@ prepare(struct regex *regex)
 	if (regex->stack == NULL || regex->reached == NULL || regex->mark == NULL ||
 	    find_state(regex, regex->stack, 0, AT_START) != START)
 		return false;
+	const uint32_t start = START * regex->kinds;
+	for (uint32_t kind = 0; kind < regex->kinds; kind++)
+		follow(regex, start, regex->sample[kind]);
 	for (unsigned byte = 0; byte < 256; byte++)
-		regex->idle[byte] = follow(regex, START * regex->kinds, byte) == START * regex->kinds;
+		regex->idle[byte] = regex->table[start + regex->kind[byte]] == start;
 	return true;
 }
 

@@ -11,17 +11,22 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The control plane, assembled. Opening it finds the sandboxes of an earlier process again; closing
  * it leaves them running.
  */
 public final class Control implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Control.class);
+
   private final Engines engines;
   private final Database database;
   private final Telemetry telemetry = new Telemetry();
@@ -102,8 +107,13 @@ public final class Control implements AutoCloseable {
     execs.recoverLost(
         found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet()));
     for (RunningSandbox sandbox : found) {
-      // The answer of a busy interpreter can take its time: nobody waits for that here.
-      execs.recover(sandbox, contexts.recover(sandbox));
+      try {
+        // The answer of a busy interpreter can take its time: nobody waits for that here.
+        execs.recover(sandbox, contexts.recover(sandbox));
+      } catch (SandboxException e) {
+        // One sandbox that does not answer must not keep the others from being served.
+        LOG.warn("sandbox {}: {}", sandbox.id(), sandbox.explain(e).message());
+      }
     }
   }
 }

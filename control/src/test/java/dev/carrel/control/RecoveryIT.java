@@ -17,11 +17,13 @@ import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -162,6 +164,8 @@ final class RecoveryIT {
             () -> {
               try {
                 code(sandbox, "import time\nopen('started', 'w')\ntime.sleep(1000)");
+              } catch (SandboxException e) {
+                assertThat(e.code()).isEqualTo(ErrorCode.SHUTTING_DOWN);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }

@@ -4,15 +4,16 @@ import dev.carrel.control.exec.CapturedText;
 import dev.carrel.control.exec.Causes;
 import dev.carrel.control.exec.HeadTail;
 import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.ExecEvent.Channel;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -196,7 +197,24 @@ final class Cell {
 
   CodeResult await() throws InterruptedException {
     done.await();
-    return Objects.requireNonNull(folded);
+    CodeResult all = folded;
+    if (all == null) {
+      throw shuttingDown();
+    }
+    return all;
+  }
+
+  /** Nobody listens to the kernel any more, though the cell goes on. */
+  void abandon() {
+    if (events != null) {
+      events.abandon();
+    }
+    done.countDown();
+  }
+
+  static SandboxException shuttingDown() {
+    return new SandboxException(ErrorCode.SHUTTING_DOWN, "the server is shutting down")
+        .withHint("the interpreter keeps its state; go on when the server is back");
   }
 
   private void finish(

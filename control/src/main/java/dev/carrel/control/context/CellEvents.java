@@ -20,6 +20,7 @@ final class CellEvents {
   private final Deque<CodeEvent> events = new ArrayDeque<>();
   private long bytes;
   private boolean dropping;
+  private boolean abandoned;
 
   void put(CodeEvent event) throws InterruptedException {
     long size = size(event);
@@ -50,12 +51,27 @@ final class CellEvents {
     }
   }
 
+  /** Nothing more will come. */
+  void abandon() {
+    lock.lock();
+    try {
+      abandoned = true;
+      dropping = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Null when nothing came in time. */
   @Nullable CodeEvent take(long nanos) throws InterruptedException {
     long left = nanos;
     lock.lock();
     try {
       while (events.isEmpty()) {
+        if (abandoned) {
+          throw Cell.shuttingDown();
+        }
         if (left <= 0) {
           return null;
         }

@@ -58,6 +58,8 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       new ScheduledThreadPoolExecutor(
           1, Thread.ofPlatform().daemon().name("context-timeouts").factory());
 
+  private volatile boolean closed;
+
   public Contexts(
       Sandboxes sandboxes,
       ContextSettings settings,
@@ -202,6 +204,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   /** Lets go of all interpreters; they live on. */
   @Override
   public void close() {
+    closed = true;
     timer.shutdownNow();
     for (SandboxContexts box : boxes.values()) {
       for (LiveContext context : box.list()) {
@@ -243,6 +246,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
             context.endTurn();
             running.countExec(result.duration());
             telemetry.time("cells", result.duration());
+            if (context.saveIsDue()) {
+              store.save(context);
+            }
           });
       begun = true;
       kernel.execute(cell, request.code());
@@ -359,6 +365,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
 
   /** Interrupts; kills after the grace. On a thread of its own: each step may take a while. */
   private void stop(Run run) {
+    if (closed) {
+      return;
+    }
     Thread.ofVirtual()
         .name(run.context().id() + "-stop")
         .start(

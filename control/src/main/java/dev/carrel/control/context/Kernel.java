@@ -169,6 +169,13 @@ final class Kernel {
   void leave() {
     leaving = true;
     session.close();
+    Cell running;
+    synchronized (turn) {
+      running = cell;
+    }
+    if (running != null) {
+      running.abandon();
+    }
   }
 
   private void signal(int signal, SignalScope scope) {

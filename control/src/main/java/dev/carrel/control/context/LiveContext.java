@@ -5,6 +5,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A context with its line of waiting cells. Whoever has the turn owns the kernel. */
 final class LiveContext {
+  private static final Duration SAVE_INTERVAL = Duration.ofSeconds(2);
+
   private final ContextId id;
   private final SandboxId sandbox;
   private final CreateContext request;
@@ -25,6 +28,7 @@ final class LiveContext {
   private volatile @Nullable Kernel kernel;
   private volatile @Nullable Cell cell;
   private volatile boolean deleted;
+  private volatile long savedAt = System.nanoTime();
   private volatile boolean everStarted;
 
   LiveContext(
@@ -74,7 +78,7 @@ final class LiveContext {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
               "%d cells are waiting for context %s, the most that may".formatted(maxWaiting, id))
-          .withHint("wait for them, use another context, or raise contexts.max-queued");
+          .withHint("wait for them, use another context, or raise context.max-queued");
     }
     try {
       turn.acquire();
@@ -134,6 +138,16 @@ final class LiveContext {
   void lost() {
     everStarted = true;
     kernel = null;
+  }
+
+  /** Whether the count of executions has not been written for a while. */
+  boolean saveIsDue() {
+    long now = System.nanoTime();
+    boolean due = now - savedAt > SAVE_INTERVAL.toNanos();
+    if (due) {
+      savedAt = now;
+    }
+    return due;
   }
 
   void delete() {

@@ -57,7 +57,7 @@ final class SandboxContexts {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
               "sandbox %s has %d contexts, the most it may have".formatted(sandbox, max))
-          .withHint("delete one, or raise contexts.max-contexts");
+          .withHint("delete one, or raise context.max-contexts");
     }
     var context =
         new LiveContext(ContextId.random(), sandbox, request, isDefault, Instant.now(), 0);

@@ -52,6 +52,7 @@ final class ExecRecovery {
     for (Exec row : store.list(sandbox.id())) {
       ExecInfo info = inside.remove(row.id());
       if (!row.running()) {
+        box.countSpill(row.id(), spills.size(sandbox.id(), row.id()));
         continue;
       }
       if (info == null) {

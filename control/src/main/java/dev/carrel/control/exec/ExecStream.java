@@ -89,6 +89,9 @@ public final class ExecStream implements AutoCloseable {
         return NOTHING;
       }
       fill();
+      if (ready.isEmpty() && log.abandoned()) {
+        throw LiveExec.shuttingDown();
+      }
     }
     ExecEvent event = ready.remove();
     over = event instanceof ExecEvent.Exited;
@@ -118,7 +121,7 @@ public final class ExecStream implements AutoCloseable {
   public void close() {
     if (foreground != null) {
       log.unpin();
-      if (foreground.exec().running()) {
+      if (foreground.exec().running() && !foreground.left()) {
         foreground.kill();
       }
     }

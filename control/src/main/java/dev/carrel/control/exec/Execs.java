@@ -30,6 +30,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs commands in sandboxes. Every command outlives this process; its output is bounded in memory
@@ -39,6 +41,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
   /** Kept in the guest too, so that a crash of this process loses no output. */
   private static final DataSize RETAIN = DataSize.ofKibibytes(512);
 
+  private static final Logger LOG = LoggerFactory.getLogger(Execs.class);
+  private static final int WORTH_FORGETTING = 4096;
   private static final Duration LAST_WORDS = Duration.ofSeconds(5);
   private static final int MAX_READ = 1 << 20;
   private static final String TERMINAL_TYPE = "xterm-256color";
@@ -304,7 +308,21 @@ public final class Execs implements SandboxListener, AutoCloseable {
           box.freeSpill(dropped);
           spills.remove(sandbox.id(), dropped);
         },
-        () -> box.remove(live));
+        () -> {
+          box.remove(live);
+          if (over.outputEnd() > WORTH_FORGETTING) {
+            Thread.ofVirtual().name(live.id() + "-forget").start(() -> forget(sandbox, live.id()));
+          }
+        });
+  }
+
+  /** Frees the sandbox's memory; the guest drops small ones by itself in time. */
+  private static void forget(RunningSandbox sandbox, ExecId id) {
+    try {
+      sandbox.guest().forget(id);
+    } catch (SandboxException e) {
+      LOG.debug("exec {} could not be forgotten: {}", id, e.message());
+    }
   }
 
   private ExecRequest request(RunningSandbox sandbox, Command command) {

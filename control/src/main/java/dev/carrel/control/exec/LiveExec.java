@@ -100,6 +100,9 @@ final class LiveExec {
   ExecResult result() throws InterruptedException {
     ended.await();
     Exec over = exec();
+    if (over.running()) {
+      throw shuttingDown();
+    }
     return Folding.result(over, stdout.text(), stderr.text(), log.lossy());
   }
 
@@ -154,6 +157,18 @@ final class LiveExec {
   void leave() {
     leaving = true;
     session.close();
+    log.abandon();
+    ended.countDown();
+  }
+
+  /** Whether this server lets it run on without looking. */
+  boolean left() {
+    return leaving;
+  }
+
+  static SandboxException shuttingDown() {
+    return new SandboxException(ErrorCode.SHUTTING_DOWN, "the server is shutting down")
+        .withHint("the command runs on; look for it when the server is back");
   }
 
   /** Feeds what an earlier process had kept of the output to the folded result. */

@@ -35,6 +35,7 @@ final class OutputLog {
   private boolean capped;
   private boolean ended;
   private boolean lossy;
+  private boolean abandoned;
   private int waiting;
   private long pinned = NOT_PINNED;
   private boolean pinnable = true;
@@ -140,6 +141,29 @@ final class OutputLog {
     return records;
   }
 
+  /** Nobody appends any more, though the output goes on: readers are told so. */
+  void abandon() {
+    lock.lock();
+    try {
+      abandoned = true;
+      pinnable = false;
+      pinned = NOT_PINNED;
+      more.signalAll();
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean abandoned() {
+    lock.lock();
+    try {
+      return abandoned;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   long end() {
     lock.lock();
     try {
@@ -198,7 +222,7 @@ final class OutputLog {
     lock.lock();
     try {
       waiting++;
-      while (current.to() <= offset && !ended) {
+      while (current.to() <= offset && !ended && !abandoned) {
         if (left <= 0) {
           return false;
         }

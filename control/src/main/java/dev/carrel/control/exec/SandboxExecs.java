@@ -63,6 +63,12 @@ final class SandboxExecs {
     }
   }
 
+  /** What an earlier process has spilled already. */
+  void countSpill(ExecId id, long bytes) {
+    noteSpill(id, bytes);
+    spillLeft.addAndGet(-bytes);
+  }
+
   void freeSpill(ExecId id) {
     Long bytes = spilled.remove(id);
     if (bytes != null) {

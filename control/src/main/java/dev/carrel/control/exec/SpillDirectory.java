@@ -40,6 +40,11 @@ final class SpillDirectory {
     }
   }
 
+  /** Zero when there is none. */
+  long size(SandboxId sandbox, ExecId exec) {
+    return file(sandbox, exec).toFile().length();
+  }
+
   void remove(SandboxId sandbox, ExecId exec) {
     delete(file(sandbox, exec));
   }

@@ -83,8 +83,8 @@ public final class Sandboxes {
   }
 
   public Sandbox get(Caller caller, SandboxId id) {
-    RunningSandbox live = running.get(id);
-    if (live != null && visible(caller, live.row())) {
+    RunningSandbox live = visibleRunning(caller, id);
+    if (live != null) {
       return live.snapshot();
     }
     return store
@@ -137,8 +137,8 @@ public final class Sandboxes {
   /** The sandbox if it runs; otherwise an exception that says why it does not. */
   public RunningSandbox requireRunning(Caller caller, SandboxId id) {
     refuseWhenClosed();
-    RunningSandbox live = running.get(id);
-    if (live != null && visible(caller, live.row())) {
+    RunningSandbox live = visibleRunning(caller, id);
+    if (live != null) {
       live.touch();
       return live;
     }
@@ -153,8 +153,7 @@ public final class Sandboxes {
 
   /** Checks that the caller may see the sandbox, running or not. */
   public void requireVisible(Caller caller, SandboxId id) {
-    RunningSandbox live = running.get(id);
-    if (live == null || !visible(caller, live.row())) {
+    if (visibleRunning(caller, id) == null) {
       get(caller, id);
     }
   }
@@ -252,6 +251,7 @@ public final class Sandboxes {
       } catch (SandboxException e) {
         // The row stays, hidden; the watch tries again, and so does the next start.
         LOG.warn("sandbox {} could not be ended yet: {}", row.id(), e.message());
+        live.row(row);
         running.put(row.id(), live);
         return;
       }
@@ -328,6 +328,13 @@ public final class Sandboxes {
       await(start);
     }
     Sandbox now = get(caller, existing.id());
+    Failure failure = now.failure();
+    if (now.status() == SandboxStatus.FAILED && failure != null) {
+      throw new SandboxException(
+              ErrorCode.ENGINE_FAILED,
+              "sandbox %s could not start: %s".formatted(now.id(), failure.message()))
+          .withHint(failure.hint());
+    }
     if (now.status() != SandboxStatus.RUNNING) {
       throw gone(now);
     }
@@ -445,6 +452,15 @@ public final class Sandboxes {
       // The engine sweeps what is left of dead machines at its next start.
       LOG.warn("remains of sandbox {} could not be removed: {}", sandbox.id(), e.message());
     }
+  }
+
+  private @Nullable RunningSandbox visibleRunning(Caller caller, SandboxId id) {
+    RunningSandbox live = running.get(id);
+    return live != null
+            && live.row().status() == SandboxStatus.RUNNING
+            && visible(caller, live.row())
+        ? live
+        : null;
   }
 
   private static boolean visible(Caller caller, Sandbox row) {

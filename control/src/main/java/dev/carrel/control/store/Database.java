@@ -19,6 +19,7 @@ import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleCallback;
 import org.jdbi.v3.core.HandleConsumer;
 import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.statement.StatementExceptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.sqlite.SQLiteConfig;
@@ -47,11 +48,11 @@ public final class Database implements AutoCloseable {
 
   private Database(SQLiteDataSource source) throws SQLException {
     writerConnection = source.getConnection();
-    writer = Jdbi.create(writerConnection);
+    writer = jdbi(writerConnection);
     for (int i = 0; i < READERS; i++) {
       Connection connection = source.getConnection();
       readerConnections.add(connection);
-      readers.add(Jdbi.create(connection));
+      readers.add(jdbi(connection));
     }
     batches = Thread.ofPlatform().daemon().name("store-batches").start(this::writeBatches);
   }
@@ -139,6 +140,14 @@ public final class Database implements AutoCloseable {
     var source = new SQLiteDataSource(config);
     source.setUrl("jdbc:sqlite:" + file);
     return source;
+  }
+
+  private static Jdbi jdbi(Connection connection) {
+    Jdbi jdbi = Jdbi.create(connection);
+    // By default a failure shows the bound values, and some of ours are secret.
+    jdbi.getConfig(StatementExceptions.class)
+        .setMessageRendering(StatementExceptions.MessageRendering.NONE);
+    return jdbi;
   }
 
   private static void migrate(SQLiteDataSource source) throws SQLException {

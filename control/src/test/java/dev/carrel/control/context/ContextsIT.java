@@ -23,8 +23,25 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ContextsIT {
+  /** Kernels hide their control channel; hostile code finds it all the same. */
+  private static final String FIND_CONTROL =
+      """
+      import fcntl, os, stat, struct, time
+      def is_control(fd):
+          try:
+              pipe = stat.S_ISFIFO(os.fstat(fd).st_mode)
+              return pipe and fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY
+          except OSError:
+              return False
+      def forge(data):
+          for fd in [fd for fd in range(3, 1100) if is_control(fd)]:
+              rest = data
+              while rest: rest = rest[os.write(fd, rest):]
+      """;
+
   private ControlFixture fixture;
   private Contexts contexts;
   private Sandbox sandbox;
@@ -331,6 +348,39 @@ final class ContextsIT {
     assertThat(flood.success()).isTrue();
     assertThat(flood.truncated()).isTrue();
     assertThat(flood.displayOutputs()).hasSize(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "b'\\xff' * 1000",
+        "b'\\xff\\xff\\xff\\x7f\\x82'",
+        "b'\\x05\\x00\\x00\\x00\\x85' + b'A' * 5 + b'\\x09\\x00\\x00\\x00\\x82' + b'B' * 9",
+        "b'\\x00\\x00\\x00\\x04\\x82' + b'z' * 70000000",
+      })
+  void aKernelThatForgesFramesSpoilsOnlyItself(String bytes) throws InterruptedException {
+    Context victim = contexts.create(ALICE, sandbox.id(), CreateContext.of(Language.PYTHON));
+    in(victim, "x = 1");
+    CodeResult forged =
+        run(
+            FIND_CONTROL + "data = " + bytes + "\nforge(data)\ntime.sleep(30)",
+            Duration.ofSeconds(20));
+
+    assertThat(forged.success()).isFalse();
+    assertThat(forged.state()).isEqualTo(CodeResult.State.LOST);
+    assertThat(forged.timedOut()).isFalse();
+    assertThat(plain(in(victim, "x"))).isEqualTo("1");
+    assertThat(plain(run("1+1"))).isEqualTo("2");
+  }
+
+  @Test
+  void anAnswerForAnotherCellIsNotBelieved() throws InterruptedException {
+    CodeResult result =
+        run(
+            FIND_CONTROL
+                + "for id in range(1000): forge(struct.pack('<IBIB', 5, 0x85, id, 0))\n6*7");
+
+    assertThat(plain(result)).isEqualTo("42");
   }
 
   @Test

@@ -285,6 +285,44 @@ final class ExecsIT {
   }
 
   @Test
+  void aGigabyteOfOutputLeavesTheHeapAsItWas() throws InterruptedException {
+    run("head -c 10000000 /dev/zero");
+    long before = usedHeap();
+    ExecResult result = run("head -c 1000000000 /dev/zero");
+    long growth = usedHeap() - before;
+
+    assertThat(result.outputEnd()).isEqualTo(1_000_000_000);
+    assertThat(result.stdout().totalBytes()).isEqualTo(1_000_000_000);
+    assertThat(result.stdout().truncated()).isTrue();
+    assertThat(result.spillTruncated()).isTrue();
+    assertThat(growth).isLessThan(16 << 20);
+    var folder = fixture.data().resolve("execs").resolve(sandbox.id().value());
+    assertThat(folder.resolve(result.id() + ".out").toFile().length())
+        .isBetween(64L << 20, 66L << 20);
+  }
+
+  private static long usedHeap() {
+    System.gc();
+    Runtime runtime = Runtime.getRuntime();
+    return runtime.totalMemory() - runtime.freeMemory();
+  }
+
+  @Test
+  void shuttingDownEndsTheWaitAndNotTheCommand() throws Exception {
+    ExecStream stream = execs.start(ALICE, sandbox.id(), Command.shell("sleep 1000"), false);
+    assertThat(stream.next()).isInstanceOf(ExecEvent.Started.class);
+    fixture.restart();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(stream::next)
+        .matches(e -> e.code() == ErrorCode.SHUTTING_DOWN);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(stream::result)
+        .matches(e -> e.code() == ErrorCode.SHUTTING_DOWN);
+    stream.close();
+    assertThat(fixture.control().execs().get(ALICE, sandbox.id(), stream.id()).running()).isTrue();
+  }
+
+  @Test
   void tooManyAtOnceAreRefusedByName() throws Exception {
     var streams = new ArrayList<ExecStream>();
     for (int i = 0; i < 64; i++) {
@@ -293,7 +331,7 @@ final class ExecsIT {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> run("true"))
         .matches(e -> e.code() == ErrorCode.LIMIT_REACHED)
-        .matches(e -> e.hint().orElse("").contains("execs.max-concurrent"));
+        .matches(e -> e.hint().orElse("").contains("exec.max-concurrent"));
     execs.signal(ALICE, sandbox.id(), streams.getFirst().id(), 9, SignalScope.TREE);
     streams.getFirst().result();
     assertThat(run("true").exitCode()).isZero();

@@ -99,7 +99,7 @@ final class FilesIT {
                     new ByteArrayInputStream(new byte[6 << 20]),
                     WriteFile.plain()))
         .matches(e -> e.code() == ErrorCode.TOO_LARGE)
-        .matches(e -> e.hint().orElse("").contains("files.max-upload"));
+        .matches(e -> e.hint().orElse("").contains("file.max-upload"));
     assertThat(read("a", null)).isEqualTo("old".getBytes(StandardCharsets.UTF_8));
   }
 

@@ -99,7 +99,7 @@ final class SandboxesIT {
         });
 
     assertThat(refused).hasValue(17);
-    assertThat(hints).allMatch(hint -> hint.contains("max-sandboxes-per-tenant"));
+    assertThat(hints).allMatch(hint -> hint.contains("sandbox.max-count-per-tenant"));
     assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isEqualTo(3);
     Sandbox one = sandboxes.list(ALICE, SandboxQuery.all()).items().getFirst();
     sandboxes.delete(ALICE, one.id());

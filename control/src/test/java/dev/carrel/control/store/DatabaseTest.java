@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -70,6 +72,27 @@ final class DatabaseTest {
       assertThat(count(database)).isEqualTo(2);
       assertThat(written).hasValue(1);
     }
+  }
+
+  @Test
+  void aFailureDoesNotShowWhatWasBound() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      assertThatThrownBy(
+              () ->
+                  database.write(
+                      handle ->
+                          handle
+                              .createUpdate("INSERT INTO missing VALUES (:secret)")
+                              .bind("secret", "hunter2")
+                              .execute()))
+          .satisfies(failure -> assertThat(stackTrace(failure)).doesNotContain("hunter2"));
+    }
+  }
+
+  private static String stackTrace(Throwable failure) {
+    var out = new StringWriter();
+    failure.printStackTrace(new PrintWriter(out));
+    return out.toString();
   }
 
   private static long count(Database database) {

@@ -1,0 +1,72 @@
+package dev.carrel.control.sandbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With the one engine that every machine has: the one that must never be chosen by itself. */
+final class EnginesTest {
+  private static final Path LIB = Path.of(System.getProperty("carrel.lib"));
+
+  @TempDir Path run;
+
+  @Test
+  void withoutIsolationNothingIsChosenByItself() {
+    Engines engines = engines(SandboxSettings.AUTO, Set.of("process", "native"));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose(null, null))
+        .matches(e -> e.code() == ErrorCode.ENGINE_NOT_AVAILABLE)
+        .matches(e -> e.hint().orElse("").contains("carrel doctor"));
+    assertThat(engines.choose("process", null).name()).isEqualTo("process");
+  }
+
+  @Test
+  void aNamedEngineMustBeAllowedToo() {
+    Engines engines = engines(SandboxSettings.AUTO, Set.of("native"));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose("process", null))
+        .matches(e -> e.code() == ErrorCode.ENGINE_NOT_AVAILABLE)
+        .matches(e -> e.hint().orElse("").contains("engine.allowed"));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose("docker", null))
+        .withMessageContaining("there is no 'docker'");
+  }
+
+  @Test
+  void lessIsolationThanAskedForIsAnError() {
+    Engines engines = engines("process", Set.of("process"));
+    assertThat(engines.choose(null, Isolation.Strength.NONE).name()).isEqualTo("process");
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose(null, Isolation.Strength.NAMESPACES))
+        .matches(e -> e.code() == ErrorCode.ISOLATION_NOT_AVAILABLE)
+        .withMessageContaining("gives none, not namespaces");
+  }
+
+  @Test
+  void anEngineThatCannotWorkSaysWhy() {
+    Engine broken = ControlFixture.engine(run, Path.of("/nonexistent"));
+    var engines =
+        new Engines(
+            List.of(broken), SandboxSettings.defaults().withEngines("process", Set.of("process")));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose(null, null))
+        .matches(e -> e.code() == ErrorCode.ENGINE_NOT_AVAILABLE)
+        .withMessageContaining("/nonexistent/guest");
+  }
+
+  private Engines engines(String usual, Set<String> allowed) {
+    return new Engines(
+        List.of(ControlFixture.engine(run, LIB)),
+        SandboxSettings.defaults().withEngines(usual, allowed));
+  }
+}

@@ -285,13 +285,17 @@ final class SandboxCommand extends CommandGroup {
   }
 
   static void measures(Console console, List<Measure> measures) {
+    if (measures.stream().noneMatch(Measure::applied)) {
+      console.line("  " + console.styled(Console.Style.BAD, "✗") + " no measure is applied");
+      return;
+    }
     var rows = new ArrayList<List<String>>();
     for (Measure measure : measures) {
       String mark =
           measure.applied()
               ? console.styled(Console.Style.GOOD, "✓")
               : console.styled(Console.Style.BAD, "✗");
-      rows.add(List.of(mark + " " + measure.name(), console.safe(measure.detail())));
+      rows.add(List.of("  " + mark + " " + measure.name(), console.safe(measure.detail())));
     }
     console.table(List.of(), rows);
   }

@@ -24,11 +24,11 @@ class TourIT {
   void everyCommandOfTheTourRuns() throws Exception {
     Matcher block = SHELL.matcher(Files.readString(ROOT.resolve("README.md")));
     assertThat(block.find()).isTrue();
-    // doctor's answer is about the host; with the engine of these tests it is no.
+    // Whether the host isolates is not this test's matter.
     String tour =
         block
             .group(1)
-            .replace("./carrel doctor", "! ./carrel doctor")
+            .replace("./carrel doctor", "./carrel doctor || true")
             .replace("./carrel", Distribution.program())
             .replace("/tmp/", folder + "/");
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.dist.Distribution.Ended;
 import dev.carrel.dist.Distribution.Running;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -84,6 +86,18 @@ class ServeIT {
 
     assertThat(refused.code()).isEqualTo(125);
     assertThat(refused.err()).contains("0.0.0.0");
+  }
+
+  @Test
+  void aPortInUseIsSaidInOneLineWithWhatToDo() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String port = String.valueOf(taken.getLocalPort());
+
+      Ended refused = distribution.carrel("serve", "--port", port);
+
+      assertThat(refused.code()).isEqualTo(125);
+      assertThat(refused.err()).contains(port, "--port").doesNotContain("\tat ");
+    }
   }
 
   @Test

@@ -13,7 +13,10 @@ import dev.carrel.spi.SandboxException;
 import io.helidon.common.socket.SocketOptions;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http1.Http1Config;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.UnknownHostException;
 
@@ -40,6 +43,7 @@ public final class CarrelServer implements AutoCloseable {
   public static CarrelServer start(
       ServerSettings settings, Control control, Authenticator authenticator) {
     InetAddress address = address(settings);
+    requireFree(address, settings.port());
     var connections = new Connections(settings.readTimeout());
     var api = new RestApi(control);
     var router = new Router();
@@ -121,5 +125,19 @@ public final class CarrelServer implements AutoCloseable {
               "put a proxy with TLS in front and bind 127.0.0.1, or allow plaintext knowingly");
     }
     return address;
+  }
+
+  // The web server tells of a port in use by a stack trace in the log, and starts all the same.
+  private static void requireFree(InetAddress address, int port) {
+    try (ServerSocket probe = new ServerSocket()) {
+      probe.setReuseAddress(true);
+      probe.bind(new InetSocketAddress(address, port));
+    } catch (IOException e) {
+      throw SandboxException.invalid(
+              "port",
+              "cannot listen on %s:%d: %s"
+                  .formatted(address.getHostAddress(), port, e.getMessage()))
+          .withHint("stop what listens there, or choose another one: carrel serve --port 8081");
+    }
   }
 }

@@ -1,7 +1,7 @@
 # ./carrel test: every test of the repository, and a table of what ran. Sourced by ./carrel.
 
 test_packages=(
-  maven:mvn make:make gcc:gcc musl-tools:musl-gcc clang:clang curl:curl util-linux:setpriv bsdutils:script
+  maven:mvn make:make gcc:gcc musl-tools:musl-gcc clang-14:clang-14 curl:curl util-linux:setpriv bsdutils:script
   'python3:!/usr/bin/python3 -V' 'python3-ipython:!/usr/bin/python3 -c "import IPython"'
   'python3-matplotlib:!/usr/bin/python3 -c "import matplotlib"' 'python3-pandas:!/usr/bin/python3 -c "import pandas"'
   'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"'

@@ -163,7 +163,11 @@ final class ThisHost implements Host {
 
   @Override
   public List<String> settingKeys() {
-    return orFailure(() -> configuration(Map.of()).keys());
+    return orFailure(
+        () ->
+            configuration(Map.of()).keys().entrySet().stream()
+                .map(key -> key.getKey() + "=" + key.getValue())
+                .toList());
   }
 
   @Override

@@ -4,21 +4,27 @@ import dev.carrel.control.ControlSettings;
 import dev.carrel.server.ServerSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
-/** Everything the operator can set, read and checked. */
+/**
+ * Everything the operator can set, read and checked.
+ *
+ * @param keys every key with its default
+ */
 public record Configuration(
     ServerSettings server,
     StorageConfig storage,
     EngineConfig engine,
     ControlSettings control,
     LogConfig log,
-    List<String> keys) {
+    SortedMap<String, String> keys) {
 
   public Configuration {
-    keys = List.copyOf(keys);
+    keys = Collections.unmodifiableSortedMap(new TreeMap<>(keys));
   }
 
   /**
@@ -54,7 +60,7 @@ public record Configuration(
                 ContextKeys.read(settings),
                 FileKeys.read(settings)),
             LogConfig.from(settings),
-            settings.knownKeys());
+            new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();
     return configuration;
   }

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -16,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -32,12 +34,25 @@ public final class Settings {
   private static final Pattern DURATION = Pattern.compile("(\\d+)\\s*(ms|s|m|h|d)");
   private static final Pattern SIZE = Pattern.compile("(\\d+)\\s*([KMG]i?B|B)?");
 
+  private record Unit(String name, long millis) {}
+
+  /** Largest first. */
+  private static final List<Unit> UNITS =
+      List.of(
+          new Unit("d", 86_400_000),
+          new Unit("h", 3_600_000),
+          new Unit("m", 60_000),
+          new Unit("s", 1000),
+          new Unit("ms", 1));
+
   /** A value and the place it came from, for messages. */
   private record Entry(String value, String origin) {}
 
   private final Map<String, Entry> given = new LinkedHashMap<>();
   private final Map<String, String> variables;
-  private final TreeSet<String> known = new TreeSet<>();
+
+  /** Each key that was read, with its default. */
+  private final TreeMap<String, String> known = new TreeMap<>();
 
   private Settings(Map<String, String> variables) {
     this.variables = Map.copyOf(variables);
@@ -72,16 +87,18 @@ public final class Settings {
   }
 
   public String text(String key, String otherwise) {
-    return value(key, "text", Optional::of).orElse(otherwise);
+    return value(key, otherwise, "text", Optional::of).orElse(otherwise);
   }
 
   public Optional<Path> path(String key) {
-    return value(key, "a path", text -> Optional.of(Path.of(text).toAbsolutePath().normalize()));
+    return value(
+        key, "", "a path", text -> Optional.of(Path.of(text).toAbsolutePath().normalize()));
   }
 
   public boolean flag(String key, boolean otherwise) {
     return value(
             key,
+            otherwise,
             "true or false",
             text ->
                 switch (text.toLowerCase(Locale.ROOT)) {
@@ -95,6 +112,7 @@ public final class Settings {
   public int number(String key, int otherwise, int min, int max) {
     return value(
             key,
+            otherwise,
             "a whole number from " + min + " to " + max,
             text -> Optional.of(Integer.parseInt(text)).filter(n -> n >= min && n <= max))
         .orElse(otherwise);
@@ -103,18 +121,27 @@ public final class Settings {
   public double decimal(String key, double otherwise, double min, double max) {
     return value(
             key,
+            otherwise,
             "a number from " + min + " to " + max,
             text -> Optional.of(Double.parseDouble(text)).filter(n -> n >= min && n <= max))
         .orElse(otherwise);
   }
 
   public Duration duration(String key, Duration otherwise) {
-    return value(key, "a duration such as 500ms, 30s, 10m, 2h or 1d", Settings::parseDuration)
+    return value(
+            key,
+            format(otherwise),
+            "a duration such as 500ms, 30s, 10m, 2h or 1d",
+            Settings::parseDuration)
         .orElse(otherwise);
   }
 
   public DataSize size(String key, DataSize otherwise) {
-    return value(key, "a size such as 4096, 64KiB, 512MiB or 2GiB", Settings::parseSize)
+    return value(
+            key,
+            format(otherwise),
+            "a size such as 4096, 64KiB, 512MiB or 2GiB",
+            Settings::parseSize)
         .orElse(otherwise);
   }
 
@@ -122,6 +149,7 @@ public final class Settings {
   public List<String> list(String key, List<String> otherwise) {
     return value(
             key,
+            String.join(",", otherwise),
             "a list",
             text ->
                 Optional.of(
@@ -134,6 +162,7 @@ public final class Settings {
     var names = Arrays.stream(choices).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
     return value(
             key,
+            otherwise.name().toLowerCase(Locale.ROOT),
             "one of " + String.join(", ", names),
             text -> Arrays.stream(choices).filter(c -> c.name().equalsIgnoreCase(text)).findFirst())
         .orElse(otherwise);
@@ -142,7 +171,7 @@ public final class Settings {
   /** Stops the start when a key was given that nobody reads. Call after every record was made. */
   public void requireAllKnown() {
     for (var entry : given.entrySet()) {
-      if (!known.contains(entry.getKey())) {
+      if (!known.containsKey(entry.getKey())) {
         throw new ConfigurationException(
             "unknown setting '%s' in %s%s"
                 .formatted(entry.getKey(), entry.getValue().origin(), nearest(entry.getKey())));
@@ -151,22 +180,24 @@ public final class Settings {
     // Only variables of our own sections: CARREL_URL and its like are the command line's, and
     // Kubernetes adds CARREL_SERVICE_HOST by itself.
     var variableOf = new HashMap<String, String>();
-    known.forEach(key -> variableOf.put(variable(key), key));
+    known.keySet().forEach(key -> variableOf.put(variable(key), key));
     for (String name : new TreeSet<>(variables.keySet())) {
-      boolean ours = known.stream().anyMatch(key -> name.startsWith(variable(section(key)) + "_"));
+      boolean ours =
+          known.keySet().stream().anyMatch(key -> name.startsWith(variable(section(key)) + "_"));
       if (ours && !variableOf.containsKey(name)) {
         throw new ConfigurationException("unknown setting: the variable " + name + " means no key");
       }
     }
   }
 
-  /** Every key that a record reads. */
-  public List<String> knownKeys() {
-    return List.copyOf(known);
+  /** Every key that a record has read, with its default. */
+  public Map<String, String> knownKeys() {
+    return Collections.unmodifiableSortedMap(known);
   }
 
-  private <T> Optional<T> value(String key, String form, Function<String, Optional<T>> parse) {
-    known.add(key);
+  private <T> Optional<T> value(
+      String key, Object otherwise, String form, Function<String, Optional<T>> parse) {
+    known.put(key, otherwise.toString());
     Optional<Entry> entry = find(key);
     if (entry.isEmpty()) {
       return Optional.empty();
@@ -198,7 +229,7 @@ public final class Settings {
   }
 
   private String nearest(String key) {
-    return known.stream()
+    return known.keySet().stream()
         .min(Comparator.comparingInt(candidate -> distance(candidate, key)))
         .filter(candidate -> distance(candidate, key) <= Math.max(2, key.length() / 3))
         .map(candidate -> "; did you mean '" + candidate + "'?")
@@ -214,20 +245,35 @@ public final class Settings {
     return "CARREL_" + key.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
   }
 
+  private static String format(Duration duration) {
+    long millis = duration.toMillis();
+    for (Unit unit : UNITS) {
+      if (millis % unit.millis() == 0) {
+        return millis / unit.millis() + unit.name();
+      }
+    }
+    return millis + "ms";
+  }
+
+  private static String format(DataSize size) {
+    for (int shift = 30; shift >= 10; shift -= 10) {
+      if (size.bytes() > 0 && size.bytes() % (1L << shift) == 0) {
+        return (size.bytes() >> shift) + "KMG".substring(shift / 10 - 1, shift / 10) + "iB";
+      }
+    }
+    return Long.toString(size.bytes());
+  }
+
   private static Optional<Duration> parseDuration(String text) {
     Matcher matcher = DURATION.matcher(text);
     if (!matcher.matches()) {
       return Optional.empty();
     }
     long amount = Long.parseLong(matcher.group(1));
-    return Optional.of(
-        switch (matcher.group(2)) {
-          case "ms" -> Duration.ofMillis(amount);
-          case "s" -> Duration.ofSeconds(amount);
-          case "m" -> Duration.ofMinutes(amount);
-          case "h" -> Duration.ofHours(amount);
-          default -> Duration.ofDays(amount);
-        });
+    return UNITS.stream()
+        .filter(unit -> unit.name().equals(matcher.group(2)))
+        .findFirst()
+        .map(unit -> Duration.ofMillis(Math.multiplyExact(amount, unit.millis())));
   }
 
   private static Optional<DataSize> parseSize(String text) {

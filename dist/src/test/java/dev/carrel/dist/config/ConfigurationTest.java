@@ -109,7 +109,7 @@ class ConfigurationTest {
 
   @Test
   void theMappingTestKnowsEveryKey() {
-    assertThat(new TreeSet<>(ALL.keySet())).isEqualTo(new TreeSet<>(usual.keys()));
+    assertThat(new TreeSet<>(ALL.keySet())).isEqualTo(new TreeSet<>(usual.keys().keySet()));
   }
 
   @Test
@@ -120,6 +120,19 @@ class ConfigurationTest {
     assertThat(usual.control().contexts()).isEqualTo(ContextSettings.defaults());
     assertThat(usual.control().files()).isEqualTo(FileSettings.defaults());
     assertThat(usual.control().libDirectory()).isEqualTo(Path.of("/opt/carrel/libexec"));
+  }
+
+  @Test
+  void defaultsAreListedInTheFormInWhichTheyAreSet() {
+    assertThat(usual.keys())
+        .containsEntry("exec.default-timeout", "2m")
+        .containsEntry("sandbox.watch-interval", "500ms")
+        .containsEntry("exec.spill", "64MiB")
+        .containsEntry("engine.allowed", "native");
+    var flags = new HashMap<>(usual.keys());
+    flags.keySet().removeIf(key -> key.startsWith("storage."));
+    flags.values().removeIf(String::isEmpty);
+    assertThat(configuration(flags)).isEqualTo(usual);
   }
 
   @Test

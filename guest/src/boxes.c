@@ -296,12 +296,15 @@ boxes_on_report(struct spawn *spawn, int index)
 		boxes_settled(spawn, index);
 }
 
-/* Keeps how it ended, if that can be known: only a parent is told. */
+/* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */
 static void
 reap(struct box *box)
 {
-	if (!box->adopted && waitpid(box->pid, &box->status, WNOHANG) == box->pid)
-		box->status_known = true;
+	struct k_pidfd_info info = {.mask = K_PIDFD_INFO_EXIT};
+	if (!box->adopted)
+		box->status_known = waitpid(box->pid, &box->status, WNOHANG) == box->pid;
+	else if (ioctl(box->pidfd, K_PIDFD_GET_INFO, &info) == 0 && info.mask & K_PIDFD_INFO_EXIT)
+		box->status = info.exit_code, box->status_known = true;
 	box->ended = true;
 	close_fd(&box->pidfd);
 }

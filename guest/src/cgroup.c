@@ -184,8 +184,8 @@ add_version_1(struct cgroup_host *host, const struct mount_line *mount, const ch
 	for (int c = 0; c < CG_COUNT; c++)
 		if (list_has(mount->options, ",", controller_names[c]))
 			controllers |= 1u << c;
-	for (int i = 0; i < host->parents.count; i++)
-		controllers &= ~host->parents.at[i].controllers;
+	controllers &= ~host->seen;
+	host->seen |= controllers;
 	char own[CGROUP_PATH_MAX], folder[CGROUP_PATH_MAX];
 	if (controllers == 0 || host->parents.count == CG_COUNT)
 		return;
@@ -215,36 +215,33 @@ move_to_leaf(const char *folder)
 	close(leaf);
 }
 
-/* Turns controllers on for sub-groups; returns those that are on afterwards. */
+/* Turns controllers on for sub-groups; returns those that are on afterwards. Some may be on already where we may not ask. */
 static unsigned
 delegate(const char *folder, unsigned wanted)
 {
-	char path[CGROUP_PATH_MAX + 64], text[512];
-	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
-		return 0;
-	for (int c = 0; c < CG_COUNT; c++) {
-		snprintf(path, sizeof path, "+%s", controller_names[c]);
-		if (wanted & 1u << c)
-			write_at(directory, "cgroup.subtree_control", path);
-	}
-	close(directory);
+	char word[32], text[512];
 	unsigned on = 0;
-	if (read_in(folder, "cgroup.subtree_control", text, sizeof text) > 0)
-		for (int c = 0; c < CG_COUNT; c++)
-			if (list_has(text, " \n", controller_names[c]))
-				on |= 1u << c;
-	return on & wanted;
+	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || read_in(folder, "cgroup.subtree_control", text, sizeof text) <= 0)
+		text[0] = 0;
+	for (int c = 0; c < CG_COUNT && directory >= 0; c++) {
+		snprintf(word, sizeof word, "+%s", controller_names[c]);
+		if ((wanted & 1u << c)
+			&& (list_has(text, " \n", controller_names[c]) || write_at(directory, "cgroup.subtree_control", word) == 0))
+			on |= 1u << c;
+	}
+	if (directory >= 0)
+		close(directory);
+	return on;
 }
 
 static void
 add_version_2(struct cgroup_host *host, const struct mount_line *mount, const char *membership)
 {
 	const unsigned core = 1u << CG_CPUACCT | 1u << CG_FREEZER; /* no controller needed for these */
-	unsigned wanted = (1u << CG_COUNT) - 1, offered = 0;
+	unsigned wanted = ((1u << CG_COUNT) - 1) & ~host->seen, offered = 0;
 	char own[CGROUP_PATH_MAX], folder[CGROUP_PATH_MAX], text[512];
-	for (int i = 0; i < host->parents.count; i++)
-		wanted &= ~host->parents.at[i].controllers;
+	host->seen |= wanted;
 	if (wanted == 0 || host->parents.count == CG_COUNT)
 		return;
 	if (!own_path(membership, "", own, sizeof own) || !own_folder(mount, own, folder, sizeof folder)) {

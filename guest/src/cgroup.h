@@ -39,6 +39,7 @@ struct hierarchies {
 /* Where sandboxes' groups go on this host: a folder `carrel` under our own group in each hierarchy. */
 struct cgroup_host {
 	struct hierarchies parents;
+	unsigned seen; /* controllers that some hierarchy carries, whether we may use it or not */
 	char reason[CG_COUNT][CGROUP_REASON_MAX]; /* why a controller is not there; "" when it is */
 };
 

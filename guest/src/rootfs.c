@@ -176,10 +176,9 @@ static bool
 host_etc(const struct plan *plan, struct failure *failure)
 {
 	/* Only what programs need to find their own parts: nothing here tells who lives on the host. */
-	static const char *const shared[] = {"R", "alternatives", "ca-certificates", "ca-certificates.conf", "fonts",
-		"java-25-openjdk", "java-21-openjdk", "java-17-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
-		"locale.alias", "localtime", "magic", "matplotlibrc", "mime.types", "os-release", "protocols", "python3",
-		"python3.11", "python3.12", "python3.13", "services", "terminfo", "timezone"};
+	static const char *const shared[] = {"R", "alternatives", "fonts", "java-25-openjdk", "java-21-openjdk", "java-17-openjdk",
+		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "matplotlibrc", "mime.types", "os-release", "python3",
+		"python3.11", "python3.12", "python3.13", "services", "timezone"};
 	static const char *const certificates[] = {"certs", "openssl.cnf"};
 	char hosts[128], hostname[ID_MAX + 2], target[64];
 	snprintf(hosts, sizeof hosts, "127.0.0.1 localhost %s\n::1 localhost\n", plan->id);

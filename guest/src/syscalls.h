@@ -3,6 +3,7 @@
 #define CARREL_SYSCALLS_H
 
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,6 +49,15 @@ struct k_open_how {
 struct k_clone_args {
 	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
 };
+
+/* What the kernel (6.15) still knows of a process that was not our child. */
+struct k_pidfd_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+#define K_PIDFD_INFO_EXIT (1ull << 3)
+#define K_PIDFD_GET_INFO _IOWR(0xff, 11, struct k_pidfd_info)
 
 static inline int
 k_open_tree(int directory, const char *path, unsigned flags)

@@ -81,6 +81,69 @@ mark_descendants(struct tree *tree, pid_t root)
 	}
 }
 
+/* Everybody on the host's /proc, then who of them descends from the root. */
+static bool
+read_all_processes(struct tree *tree, DIR *proc, pid_t root)
+{
+	bool complete = true;
+	for (struct dirent *entry; complete && (entry = readdir(proc)) != NULL;) {
+		struct process process;
+		if (isdigit((unsigned char)entry->d_name[0]) && read_process(dirfd(proc), entry->d_name, &process))
+			complete = append(tree, &process);
+	}
+	mark_descendants(tree, root);
+	return complete;
+}
+
+/* Adds the children that one thread has; false when this kernel does not list them. */
+static bool
+read_children(struct tree *tree, int proc, pid_t pid, const char *thread)
+{
+	char path[64], name[16];
+	snprintf(path, sizeof path, "%d/task/%s/children", (int)pid, thread);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (file == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (fscanf(file, "%15s", name) == 1) {
+		struct process process;
+		if (!read_process(proc, name, &process))
+			continue;
+		process.descendant = true;
+		if (!append(tree, &process))
+			break;
+	}
+	fclose(file);
+	return true;
+}
+
+/* Asks the kernel for children's children. Quicker than looking at everybody, and where many processes live it is the only
+ * way to keep up with a command that forks as fast as it can. */
+static bool
+read_descendants(struct tree *tree, int proc, pid_t root)
+{
+	char path[32], thread[16];
+	snprintf(thread, sizeof thread, "%d", (int)root);
+	if (!read_children(tree, proc, root, thread))
+		return false;
+	for (size_t i = 0; i < tree->count; i++) {
+		snprintf(path, sizeof path, "%d/task", (int)tree->processes[i].pid);
+		int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		DIR *threads = fd < 0 ? NULL : fdopendir(fd);
+		if (threads == NULL && fd >= 0)
+			close(fd);
+		for (struct dirent *entry; threads != NULL && (entry = readdir(threads)) != NULL;)
+			if (isdigit((unsigned char)entry->d_name[0]))
+				read_children(tree, proc, tree->processes[i].pid, entry->d_name);
+		if (threads != NULL)
+			closedir(threads);
+	}
+	return true;
+}
+
 bool
 tree_read(struct tree *tree, pid_t root)
 {
@@ -88,14 +151,8 @@ tree_read(struct tree *tree, pid_t root)
 	DIR *proc = opendir("/proc");
 	if (proc == NULL)
 		return false;
-	bool complete = true;
-	for (struct dirent *entry; complete && (entry = readdir(proc)) != NULL;) {
-		struct process process;
-		if (isdigit((unsigned char)entry->d_name[0]) && read_process(dirfd(proc), entry->d_name, &process))
-			complete = append(tree, &process);
-	}
+	bool complete = read_descendants(tree, dirfd(proc), root) || read_all_processes(tree, proc, root);
 	closedir(proc);
-	mark_descendants(tree, root);
 	size_t kept = 0;
 	for (size_t i = 0; i < tree->count; i++)
 		if (tree->processes[i].descendant && tree->processes[i].state != 'Z' && tree->processes[i].state != 'X')

@@ -22,17 +22,20 @@ if os.fork() == 0:
 note("main")
 time.sleep(1000)
 """
-# Each process starts the next one in a new session and goes: no list of processes stays true for long.
+# Each process starts the next one in a new session and goes: no list of processes stays true for long. It ends by itself,
+# for a storm that nobody stops would outlive the test.
 STORM = """
-import os, sys
+import os, sys, time
+end = time.monotonic() + 20
 for _ in range(8):
     if os.fork() == 0:
         os.setsid()
-        while True:
+        while time.monotonic() < end:
             if os.fork() != 0: os._exit(0)
+        os._exit(0)
 open(sys.argv[1] + "/storm", "w").write("x")
 os.wait()
-while True: pass
+while time.monotonic() < end: pass
 """
 
 

@@ -16,6 +16,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +38,8 @@ final class NativeEngine implements Engine {
   private static final String RUNTIME = "launcher";
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
-  private static final long GUEST_SECONDS = 10;
+  private static final long START_SECONDS = 10;
+  private static final long RECOVER_SECONDS = 2;
   private static final int MAX_MESSAGE = 500;
 
   private final Path runDirectory;
@@ -134,9 +136,30 @@ final class NativeEngine implements Engine {
 
   /** The guest has its socket already when it starts; this returns when it serves it. */
   private static void awaitGuest(NativeMachine machine) throws IOException {
+    try {
+      ping(machine, START_SECONDS);
+    } catch (IOException e) {
+      machine.destroy();
+      throw new IOException("the guest does not answer: " + e.getMessage(), e);
+    }
+  }
+
+  /** A guest that is busy or frozen may not answer, but one that hangs up is on its way out. */
+  private static boolean alive(NativeMachine machine) {
+    try {
+      ping(machine, RECOVER_SECONDS);
+      return true;
+    } catch (ClosedChannelException e) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static void ping(NativeMachine machine, long seconds) throws IOException {
     try (ByteChannel channel = machine.openGuest()) {
       Future<?> deadline =
-          ForkJoinPool.commonPool().schedule(() -> close(channel), GUEST_SECONDS, TimeUnit.SECONDS);
+          ForkJoinPool.commonPool().schedule(() -> close(channel), seconds, TimeUnit.SECONDS);
       channel.write(ByteBuffer.wrap(PING));
       ByteBuffer header = ByteBuffer.allocate(Frame.HEADER);
       while (header.hasRemaining()) {
@@ -148,9 +171,6 @@ final class NativeEngine implements Engine {
       if (header.get(Frame.HEADER - 1) != GUEST_OK) {
         throw new IOException("the guest does not speak our protocol");
       }
-    } catch (IOException e) {
-      machine.destroy();
-      throw new IOException("the guest does not answer: " + e.getMessage(), e);
     }
   }
 
@@ -173,7 +193,7 @@ final class NativeEngine implements Engine {
         if (known.contains(sandbox.id())) {
           continue;
         }
-        if (sandbox.running()) {
+        if (sandbox.running() && alive(machine)) {
           known.add(sandbox.id());
           found.add(machine);
         } else {

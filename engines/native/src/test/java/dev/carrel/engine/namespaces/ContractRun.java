@@ -1,0 +1,30 @@
+package dev.carrel.engine.namespaces;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+
+/** Runs the contract in a process of its own and says how many tests passed and failed. */
+final class ContractRun {
+  private ContractRun() {}
+
+  public static void main(String[] arguments) {
+    var request =
+        LauncherDiscoveryRequestBuilder.request()
+            .selectors(selectClass(OrdinaryUserContract.class))
+            .build();
+    var summary = new SummaryGeneratingListener();
+    LauncherFactory.create().execute(request, summary);
+    var out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
+    summary.getSummary().printFailuresTo(out, 12);
+    out.printf(
+        "%d passed, %d failed, %d skipped%n",
+        summary.getSummary().getTestsSucceededCount(),
+        summary.getSummary().getTestsFailedCount(),
+        summary.getSummary().getTestsSkippedCount());
+  }
+}

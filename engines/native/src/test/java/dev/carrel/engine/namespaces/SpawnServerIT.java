@@ -1,0 +1,134 @@
+package dev.carrel.engine.namespaces;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.engine.testkit.Finished;
+import dev.carrel.engine.testkit.Leftovers;
+import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Machine;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of sandboxes when the spawn server goes away, in any manner. */
+@Timeout(60)
+final class SpawnServerIT extends MachineTests {
+  @Override
+  protected Engine openEngine(EngineSettings settings) {
+    return new NativeEngineProvider().create(settings);
+  }
+
+  @Override
+  protected boolean isolates() {
+    return true;
+  }
+
+  @Test
+  void sandboxesOutliveAKilledServerAndTheNextOneAdoptsThem() {
+    Machine machine = start();
+    Finished.shell(Guest.of(machine), "echo kept > /workspace/file");
+    killServer();
+
+    assertThat(Finished.shell(Guest.of(machine), "cat /workspace/file").stdout())
+        .as("it needs no server to run commands")
+        .isEqualTo("kept\n");
+    assertThat(machine.death()).as("asked of a new server").isEmpty();
+    assertThat(start().death()).as("which makes others beside it").isEmpty();
+    try (Engine next = newEngine()) {
+      assertThat(next.recover()).extracting(Machine::id).contains(machine.id());
+    }
+    machine.destroy();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void deathWhileNoServerWatchedIsFoundByTheNext() {
+    Machine machine = start();
+    killServer();
+    kill(((NativeMachine) machine).pid());
+
+    assertThat(machine.death()).isPresent();
+    assertThat(start().death()).isEmpty();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void endOfAnAdoptedSandboxIsTold() {
+    Machine machine = start();
+    killServer();
+    assertThat(machine.death()).isEmpty();
+    kill(((NativeMachine) machine).pid());
+
+    // Newer kernels tell everybody who holds the process, older ones only its parent.
+    assertThat(machine.death().orElseThrow().cause())
+        .isIn(Machine.Death.Cause.KILLED, Machine.Death.Cause.UNKNOWN);
+  }
+
+  @Test
+  void requestsThatHitADeadServerAreMadeAgain() {
+    start().destroy();
+    killServer();
+
+    assertThat(Finished.shell(startGuest(), "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  @Test
+  void serverOfAnotherBuildIsReplacedAndItsSandboxesStay() throws Exception {
+    Machine machine = start();
+    long old = serverPid();
+    Path copy = Files.createTempDirectory("carrel-lib-");
+    try {
+      Path program = copy.resolve("guest");
+      Files.copy(Path.of(System.getProperty("carrel.lib", ""), "guest"), program);
+      // Bytes after the program's end change its sum and nothing else.
+      Files.write(program, new byte[] {1}, java.nio.file.StandardOpenOption.APPEND);
+      program.toFile().setExecutable(true);
+      var settings = new EngineSettings(runDirectory(), copy, allowMissing());
+      try (Engine other = openEngine(settings)) {
+        List<Machine> found = other.recover();
+
+        assertThat(found).extracting(Machine::id).containsExactly(machine.id());
+        assertThat(serverPid()).isNotEqualTo(old);
+        found.getFirst().destroy();
+      }
+    } finally {
+      Leftovers.delete(copy);
+    }
+  }
+
+  @Test
+  void serverEndsWithTheEngineWhenItHasNothingLeft() {
+    start().destroy();
+    long server = serverPid();
+    engine().close();
+
+    Eventually.holds(
+        "it is reaped",
+        Duration.ofSeconds(5),
+        () -> ProcessHandle.of(server).filter(ProcessHandle::isAlive).isEmpty());
+  }
+
+  private void killServer() {
+    kill(serverPid());
+  }
+
+  private static void kill(long pid) {
+    ProcessHandle process = ProcessHandle.of(pid).orElseThrow();
+    process.destroyForcibly();
+    Eventually.holds("it is gone", Duration.ofSeconds(5), () -> !process.isAlive());
+  }
+
+  /** The one process that was started with our run directory. */
+  private long serverPid() {
+    List<Long> servers = Leftovers.processes(" --run " + runDirectory() + " ");
+    assertThat(servers).hasSize(1);
+    return servers.getFirst();
+  }
+}

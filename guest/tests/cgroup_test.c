@@ -1,0 +1,219 @@
+/* Control groups on a fake tree: parsing of the host's tables, file layout of both versions, counters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "spawn.h"
+
+static const struct limits limits = {.memory = 64 << 20, .cpu = 500, .pids = 32, .disk = 1 << 20, .nofile = 64};
+
+static void
+make(const char *path)
+{
+	mkdir(in(path), 0755);
+}
+
+/* A fake kernel cannot make the files of a new group, so a test makes the group's folder look right afterwards. */
+static bool
+text_is(const char *path, const char *expected)
+{
+	return has_text(in(path), expected);
+}
+
+static void
+detect(struct cgroup_host *host, const char *mountinfo, const char *membership)
+{
+	put_text(in("mountinfo"), mountinfo);
+	put_text(in("cgroup"), membership);
+	cgroup_detect(host, in("mountinfo"), in("cgroup"));
+}
+
+static char *
+with_folder(const char *format)
+{
+	static char text[8192];
+	size_t used = 0;
+	for (const char *p = format; *p != 0 && used < sizeof text - 80; p++)
+		used += *p == '@' ? (size_t)sprintf(text + used, "%s", folder) : (size_t)sprintf(text + used, "%c", *p);
+	text[used] = 0;
+	return text;
+}
+
+static void
+version_1_nests_below_our_own_group(void)
+{
+	struct cgroup_host host;
+	make("v1");
+	make("v1/memory");
+	make("v1/memory/own");
+	make("v1/cpu");
+	make("v1/pids");
+	detect(&host, with_folder("31 23 0:28 / @/v1 rw shared:9 - tmpfs tmpfs rw\n"
+				  "32 31 0:29 / @/v1/memory rw,relatime shared:1 - cgroup cgroup rw,memory\n"
+				  "33 31 0:30 / @/v1/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+				  "34 31 0:31 /box @/v1/pids rw - cgroup cgroup rw,pids\n"),
+		"4:memory:/own\n3:cpu,cpuacct:/\n2:pids:/box\n0::/\n");
+	CHECK(host.parents.count == 3);
+	CHECK(strcmp(host.parents.at[0].path, in("v1/memory/own/carrel")) == 0);
+	CHECK(host.parents.at[1].controllers == (1u << CG_CPU | 1u << CG_CPUACCT));
+	CHECK(strcmp(host.parents.at[2].path, in("v1/pids/carrel")) == 0); /* the mount starts where we are */
+	CHECK(exists(in("v1/memory/own/carrel")));
+	CHECK(host.reason[CG_MEMORY][0] == 0);
+	CHECK(strstr(host.reason[CG_FREEZER], "mounted") != NULL);
+}
+
+static void
+hybrid_takes_nothing_from_version_2_that_version_1_has(void)
+{
+	struct cgroup_host host;
+	make("hy");
+	make("hy/memory");
+	make("hy/unified");
+	put_text(in("hy/unified/cgroup.controllers"), "hugetlb\n");
+	put_text(in("hy/unified/cgroup.subtree_control"), "");
+	detect(&host, with_folder("40 31 0:38 / @/hy/unified rw - cgroup2 cgroup2 rw\n"
+				  "32 31 0:29 / @/hy/memory rw - cgroup cgroup rw,memory\n"),
+		"4:memory:/\n0::/\n");
+	CHECK(host.parents.count == 2);
+	CHECK(!host.parents.at[0].v2 && host.parents.at[0].controllers == 1u << CG_MEMORY);
+	CHECK(host.parents.at[1].v2 && host.parents.at[1].controllers == (1u << CG_CPUACCT | 1u << CG_FREEZER));
+	CHECK(strstr(host.reason[CG_PIDS], "delegated") != NULL);
+	CHECK(host.reason[CG_FREEZER][0] == 0);
+}
+
+static void
+version_2_moves_us_to_a_leaf_and_turns_controllers_on(void)
+{
+	struct cgroup_host host;
+	make("v2");
+	make("v2/user");
+	make("v2/user/carrel");
+	make("v2/user/carrel-host");
+	put_text(in("v2/user/cgroup.controllers"), "cpu memory pids\n");
+	put_text(in("v2/user/cgroup.subtree_control"), "cpu memory pids\n");
+	put_text(in("v2/user/cgroup.procs"), "4242\n");
+	put_text(in("v2/user/carrel-host/cgroup.procs"), "");
+	put_text(in("v2/user/carrel/cgroup.subtree_control"), "cpu memory\n");
+	put_text(in("v2/user/carrel/cpu.weight"), "100\n");
+	detect(&host, with_folder("25 20 0:22 / @/v2 rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"), "0::/user\n");
+	CHECK(host.parents.count == 1 && host.parents.at[0].v2);
+	CHECK(host.parents.at[0].controllers == (1u << CG_COUNT) - 1);
+	CHECK(text_is("v2/user/carrel-host/cgroup.procs", "4242"));
+	CHECK(text_is("v2/user/carrel/cgroup.subtree_control", "+pidsemory\n")); /* only what was not on was asked for */
+	for (int c = 0; c < CG_COUNT; c++)
+		CHECK(host.reason[c][0] == 0);
+}
+
+static void
+version_2_without_delegation_says_so(void)
+{
+	struct cgroup_host host;
+	make("vn");
+	put_text(in("vn/cgroup.controllers"), "memory pids\n");
+	put_text(in("vn/cgroup.subtree_control"), "pids\n");
+	chmod(in("vn/cgroup.subtree_control"), 0444);
+	detect(&host, with_folder("25 20 0:22 / @/vn rw - cgroup2 cgroup2 rw\n"), "0::/\n");
+	CHECK(host.reason[CG_PIDS][0] == 0);
+	CHECK(strstr(host.reason[CG_CPU], "delegated") != NULL);
+	CHECK(geteuid() == 0 || strstr(host.reason[CG_MEMORY], "turned on") != NULL);
+}
+
+static void
+group_of_version_2_has_its_files(void)
+{
+	struct cgroup_host host = {.parents = {.count = 1, .at = {{.v2 = true, .controllers = (1u << CG_COUNT) - 1}}}};
+	struct hierarchies made;
+	struct cgroup_fds fds;
+	static struct measures measures;
+	struct failure failure;
+	snprintf(host.parents.at[0].path, CGROUP_PATH_MAX, "%s", in("parent"));
+	make("parent");
+	/* The kernel would make the limit files; without them the group is refused and nothing stays. */
+	CHECK(!cgroup_create(&host, "sbone", &limits, &made, &fds, &measures, &failure));
+	CHECK(strcmp(failure.step, "cgroup") == 0 && strstr(failure.message, "sbone") != NULL);
+	CHECK(!exists(in("parent/sbone")));
+	CHECK(cgroup_paths(&host, "sbtwo", &made) && made.count == 1);
+	CHECK(strcmp(made.at[0].path, in("parent/sbtwo")) == 0 && made.at[0].v2);
+}
+
+static void
+counters_are_read_from_both_versions(void)
+{
+	struct cgroup_counters counters;
+	struct hierarchies groups = {.count = 1, .at = {{.v2 = true, .controllers = (1u << CG_COUNT) - 1}}};
+	snprintf(groups.at[0].path, CGROUP_PATH_MAX, "%s", in("c2"));
+	make("c2");
+	put_text(in("c2/memory.current"), "1048576\n");
+	put_text(in("c2/memory.events"), "low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 0\n");
+	put_text(in("c2/pids.current"), "7\n");
+	put_text(in("c2/pids.events"), "max 5\n");
+	put_text(in("c2/cpu.stat"), "usage_usec 1500\nuser_usec 1000\n");
+	cgroup_read(&groups, &counters);
+	CHECK(counters.memory == 1048576 && counters.oom_kills == 2 && counters.pids == 7);
+	CHECK(counters.pids_refused == 5 && counters.cpu_ns == 1500000);
+	groups.at[0].v2 = false;
+	put_text(in("c2/memory.usage_in_bytes"), "99\n");
+	put_text(in("c2/memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+	put_text(in("c2/cpuacct.usage"), "123456\n");
+	cgroup_read(&groups, &counters);
+	CHECK(counters.memory == 99 && counters.oom_kills == 4 && counters.cpu_ns == 123456);
+	snprintf(groups.at[0].path, CGROUP_PATH_MAX, "%s", in("absent"));
+	cgroup_read(&groups, &counters);
+	CHECK(counters.memory == 0 && counters.oom_kills == 0);
+}
+
+static void
+thawing_writes_the_word_of_the_version(void)
+{
+	struct hierarchies groups = {.count = 2, .at = {{.controllers = 1u << CG_FREEZER}, {.v2 = true, .controllers = 1u << CG_FREEZER}}};
+	snprintf(groups.at[0].path, CGROUP_PATH_MAX, "%s", in("f1"));
+	snprintf(groups.at[1].path, CGROUP_PATH_MAX, "%s", in("f2"));
+	make("f1");
+	make("f2");
+	put_text(in("f1/freezer.state"), "");
+	put_text(in("f2/cgroup.freeze"), "");
+	cgroup_thaw(&groups);
+	CHECK(text_is("f1/freezer.state", "THAWED"));
+	CHECK(text_is("f2/cgroup.freeze", "0"));
+}
+
+static void
+nonsense_tables_are_survived(void)
+{
+	struct cgroup_host host;
+	detect(&host, "garbage\n1 2 3\n- - - - - - -\n\n1 2 0:1 / /x rw - cgroup\n", "::\nx\n4:memory\n");
+	CHECK(host.parents.count == 0);
+	cgroup_detect(&host, in("no-such-file"), in("no-such-file"));
+	CHECK(host.parents.count == 0 && host.reason[CG_MEMORY][0] != 0);
+}
+
+static void
+disk_stays_below_memory(void)
+{
+	struct limits asked = {.memory = 100 << 20, .disk = 200 << 20};
+	limits_settle(&asked);
+	CHECK(asked.disk == asked.memory / 4 * 3);
+	asked.disk = 1 << 20;
+	limits_settle(&asked);
+	CHECK(asked.disk == 1 << 20);
+}
+
+int
+main(void)
+{
+	folder_make();
+	version_1_nests_below_our_own_group();
+	hybrid_takes_nothing_from_version_2_that_version_1_has();
+	version_2_moves_us_to_a_leaf_and_turns_controllers_on();
+	version_2_without_delegation_says_so();
+	group_of_version_2_has_its_files();
+	counters_are_read_from_both_versions();
+	thawing_writes_the_word_of_the_version();
+	nonsense_tables_are_survived();
+	disk_stays_below_memory();
+	folder_remove();
+	return finish();
+}

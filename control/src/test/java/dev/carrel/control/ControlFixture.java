@@ -20,12 +20,16 @@ import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** Real control on the real process engine with the real guest; nothing is left when it closes. */
+/**
+ * Real control on a real engine, usually {@code process}, with the real guest; nothing is left when
+ * it closes.
+ */
 public final class ControlFixture implements AutoCloseable {
   public static final Caller ALICE = Caller.user("acme", "alice");
   public static final Caller MALLORY = Caller.user("evil", "mallory");
 
   private final Path root;
+  private final String engine;
   private final UnaryOperator<ControlSettings> change;
   private Control control;
 
@@ -34,6 +38,11 @@ public final class ControlFixture implements AutoCloseable {
   }
 
   public ControlFixture(UnaryOperator<ControlSettings> change) throws IOException {
+    this("process", change);
+  }
+
+  public ControlFixture(String engine, UnaryOperator<ControlSettings> change) throws IOException {
+    this.engine = engine;
     // Short, because a socket's path must be.
     this.root = Files.createTempDirectory(Path.of("/tmp"), "ct");
     this.change = change;
@@ -101,17 +110,17 @@ public final class ControlFixture implements AutoCloseable {
         new ControlSettings(
             defaults.dataDirectory(),
             defaults.libDirectory(),
-            defaults.sandboxes().withEngines("process", Set.of("process")),
+            defaults.sandboxes().withEngines(engine, Set.of(engine)),
             defaults.execs(),
             defaults.contexts(),
             defaults.files());
-    return Control.open(change.apply(settings), List.of(engine(run(), lib)));
+    return Control.open(change.apply(settings), List.of(engine(engine, run(), lib)));
   }
 
-  public static Engine engine(Path run, Path lib) {
+  public static Engine engine(String name, Path run, Path lib) {
     return ServiceLoader.load(EngineProvider.class).stream()
         .map(ServiceLoader.Provider::get)
-        .filter(provider -> provider.name().equals("process"))
+        .filter(provider -> provider.name().equals(name))
         .findFirst()
         .orElseThrow()
         .create(new EngineSettings(run, lib, Set.of()));

@@ -212,7 +212,7 @@ final class RecoveryIT {
     // The machine goes, and another one appears that nobody knows.
     SandboxId orphan = SandboxId.random();
     Path lib = Path.of(System.getProperty("carrel.lib"));
-    try (Engine engine = ControlFixture.engine(fixture.run(), lib)) {
+    try (Engine engine = ControlFixture.engine("process", fixture.run(), lib)) {
       engine.recover().forEach(Machine::destroy);
       engine.start(orphan, new MachineSpec(new RootImage.Host(), lost.limits(), null));
     }

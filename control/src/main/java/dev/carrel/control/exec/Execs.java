@@ -173,7 +173,18 @@ public final class Execs implements SandboxListener, AutoCloseable {
     if (signal < 1 || signal > 64) {
       throw SandboxException.invalid("signal", "must be between 1 and 64");
     }
-    running(caller, sandbox, exec).signal(signal, scope);
+    RunningSandbox box = sandboxes.requireRunning(caller, sandbox);
+    if (live(sandbox, exec) == null) {
+      stored(sandbox, exec);
+    }
+    try {
+      // Also to one that has ended: it may have left processes behind.
+      box.guest().signal(exec, signal, scope.guest());
+    } catch (SandboxException e) {
+      throw e.code() == ErrorCode.EXEC_NOT_FOUND
+          ? new SandboxException(ErrorCode.WRONG_STATE, "exec " + exec + " has ended")
+          : box.explain(e);
+    }
   }
 
   /**

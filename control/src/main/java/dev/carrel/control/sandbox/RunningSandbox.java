@@ -22,6 +22,9 @@ import java.util.function.Supplier;
  * the database in batches.
  */
 public final class RunningSandbox {
+  /** As /etc/passwd in every sandbox calls the one who runs its commands. */
+  private static final String USER = "carrel";
+
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
   private static final Duration ATTACH_PATIENCE = Duration.ofSeconds(5);
@@ -204,7 +207,7 @@ public final class RunningSandbox {
     var environment = new LinkedHashMap<String, String>();
     environment.put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     environment.put("HOME", Sandbox.WORKSPACE);
-    environment.put("USER", "user");
+    environment.put("USER", USER);
     environment.put("LANG", "C.UTF-8");
     environment.putAll(own);
     return Map.copyOf(environment);

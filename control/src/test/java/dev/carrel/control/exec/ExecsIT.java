@@ -70,7 +70,7 @@ final class ExecsIT {
             own.id(),
             Command.shell("echo $A $B $HOME $LANG $USER").withEnvironment(Map.of("B", "command")));
 
-    assertThat(result.stdout().text()).isEqualTo("box command /workspace C.UTF-8 user\n");
+    assertThat(result.stdout().text()).isEqualTo("box command /workspace C.UTF-8 carrel\n");
   }
 
   @Test
@@ -282,6 +282,15 @@ final class ExecsIT {
       }
       assertThat(seen).isEqualTo(30_000_000);
     }
+  }
+
+  @Test
+  void whatAnExecLeavesBehindCanStillBeEnded() throws InterruptedException {
+    ExecResult result = run("sleep 1000 >/dev/null 2>&1 & echo $!");
+    long pid = Long.parseLong(result.stdout().text().strip());
+    assertThat(ProcessHandle.of(pid)).isPresent();
+    execs.signal(ALICE, sandbox.id(), result.id(), 9, SignalScope.TREE);
+    eventually(() -> ProcessHandle.of(pid).isEmpty());
   }
 
   @Test

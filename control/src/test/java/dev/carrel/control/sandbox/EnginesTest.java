@@ -54,7 +54,7 @@ final class EnginesTest {
 
   @Test
   void anEngineThatCannotWorkSaysWhy() {
-    Engine broken = ControlFixture.engine(run, Path.of("/nonexistent"));
+    Engine broken = ControlFixture.engine("process", run, Path.of("/nonexistent"));
     var engines =
         new Engines(
             List.of(broken), SandboxSettings.defaults().withEngines("process", Set.of("process")));
@@ -66,7 +66,7 @@ final class EnginesTest {
 
   private Engines engines(String usual, Set<String> allowed) {
     return new Engines(
-        List.of(ControlFixture.engine(run, LIB)),
+        List.of(ControlFixture.engine("process", run, LIB)),
         SandboxSettings.defaults().withEngines(usual, allowed));
   }
 }

@@ -66,6 +66,8 @@ public final class CarrelServer implements AutoCloseable {
             .shutdownGracePeriod(settings.drain())
             .maxTcpConnections(settings.maxConnections())
             .writeBufferSize(WRITE_BUFFER)
+            // Helidon's NIO socket writes 8 KiB at a time: a third slower for large files.
+            .useNio(false)
             .connectionOptions(SocketOptions.builder().tcpNoDelay(true).build())
             .directHandlers(ProblemPages.handlers())
             .addProtocol(

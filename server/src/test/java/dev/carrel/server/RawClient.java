@@ -25,14 +25,20 @@ public final class RawClient implements AutoCloseable {
 
   /** Everything up to the empty line. */
   public String readHead() throws IOException {
-    var head = new StringBuilder();
+    return readUntil("\r\n\r\n");
+  }
+
+  /** Everything up to the first of these words, or the end. */
+  public String readUntil(String words) throws IOException {
+    var text = new StringBuilder();
     for (int c; (c = socket.getInputStream().read()) >= 0; ) {
-      head.append((char) c);
-      if (head.length() >= 4 && head.substring(head.length() - 4).equals("\r\n\r\n")) {
+      text.append((char) c);
+      if (text.length() >= words.length()
+          && text.substring(text.length() - words.length()).equals(words)) {
         break;
       }
     }
-    return head.toString();
+    return text.toString();
   }
 
   public String read(int count) throws IOException {

@@ -28,6 +28,7 @@ final class Connection {
   private final ConnectionContext context;
   private final Thread thread;
   private final AtomicReference<Call> call = new AtomicReference<>(Call.STEADY);
+  private boolean settled;
   private volatile long callSince;
   private volatile long readingSince;
 
@@ -44,8 +45,9 @@ final class Connection {
     return context;
   }
 
+  /** Whether it is still served. */
   boolean isOpen() {
-    return context.serverSocket().isConnected();
+    return thread.isAlive();
   }
 
   void waitingForClient() {
@@ -72,11 +74,22 @@ final class Connection {
   }
 
   /**
+   * From now on nothing interrupts the request, and no interrupt is pending. To be called before
+   * what it holds is given back: to kill a command takes a connection of its own, which an
+   * interrupt would break.
+   */
+  synchronized void settle() {
+    settled = true;
+    Thread.interrupted();
+  }
+
+  /**
    * The request can no longer be cancelled.
    *
    * @return whether the connection can serve another one
    */
-  boolean steady() {
+  synchronized boolean steady() {
+    settled = false;
     Call before = call.getAndSet(Call.STEADY);
     return before == Call.STEADY || before == Call.CANCELLABLE;
   }
@@ -122,8 +135,8 @@ final class Connection {
     }
   }
 
-  private void interrupt(Call reason) {
-    if (call.compareAndSet(Call.WATCHED, reason)) {
+  private synchronized void interrupt(Call reason) {
+    if (!settled && call.compareAndSet(Call.WATCHED, reason)) {
       thread.interrupt();
     }
   }

@@ -7,6 +7,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
+import io.helidon.http.HeaderValues;
 import io.helidon.webserver.CloseConnectionException;
 import io.helidon.webserver.ServerConnectionException;
 import io.helidon.webserver.http.Filter;
@@ -72,6 +73,9 @@ public final class Dispatcher implements Filter {
     try {
       response.header(REQUEST_ID, requestId);
       response.header(NO_SNIFF, "nosniff");
+      if (request.headers().containsToken(HeaderValues.CONNECTION_CLOSE)) {
+        exchange.closeAfterwards();
+      }
       serve(exchange, request, method);
     } catch (InterruptedException e) {
       interrupted(exchange, requestId);

@@ -242,6 +242,14 @@ public final class Exchange {
     connection.cancellable();
   }
 
+  /**
+   * Ends what {@link #cancelWhenClientLeaves} and {@link #events} began. To be called before
+   * anything is closed whose closing cancels something in a sandbox: an interrupt would break that.
+   */
+  public void settle() {
+    connection.settle();
+  }
+
   int status() {
     return status;
   }
@@ -277,7 +285,8 @@ public final class Exchange {
   /** Whether bytes of the body may still come, so that no further request can be read. */
   boolean unread() {
     OptionalLong length = contentLength();
-    return length.isEmpty() || (length.getAsLong() > 0 && !request.content().consumed());
+    long read = body instanceof TimedBody timed ? timed.count() : 0;
+    return length.isEmpty() || read < length.getAsLong();
   }
 
   /** Reads on for a while, so that a client that still sends gets to see its answer. */

@@ -10,10 +10,16 @@ import java.io.UncheckedIOException;
 /** A request's body whose every wait for the client is bounded by its connection. */
 final class TimedBody extends FilterInputStream {
   private final Connection connection;
+  private long count;
 
   TimedBody(Connection connection, InputStream body) {
     super(body);
     this.connection = connection;
+  }
+
+  /** Bytes read so far. */
+  long count() {
+    return count;
   }
 
   @Override
@@ -26,7 +32,9 @@ final class TimedBody extends FilterInputStream {
   public int read(byte[] bytes, int offset, int length) throws IOException {
     connection.waitingForClient();
     try {
-      return super.read(bytes, offset, length);
+      int read = super.read(bytes, offset, length);
+      count += Math.max(read, 0);
+      return read;
     } catch (DataReader.InsufficientDataAvailableException
         | ServerConnectionException
         | UncheckedIOException e) {

@@ -52,13 +52,20 @@ final class CodeRoutes {
       throws IOException, InterruptedException {
     long asked = System.nanoTime();
     try (CodeStream stream = contexts.start(exchange.caller(), Ids.sandbox(exchange), request)) {
-      EventStream events = exchange.events();
-      Duration queued = Duration.ofNanos(System.nanoTime() - asked);
-      events.send("started", new CodeViews.Started(ExecViews.millis(queued)));
-      Map<Channel, Utf8Text> texts = new EnumMap<>(Channel.class);
-      for (CodeEvent event; (event = stream.next(events.patience())) != null; ) {
-        send(events, texts, event);
+      try {
+        follow(exchange.events(), stream, Duration.ofNanos(System.nanoTime() - asked));
+      } finally {
+        exchange.settle();
       }
+    }
+  }
+
+  private static void follow(EventStream events, CodeStream stream, Duration queued)
+      throws IOException, InterruptedException {
+    events.send("started", new CodeViews.Started(ExecViews.millis(queued)));
+    Map<Channel, Utf8Text> texts = new EnumMap<>(Channel.class);
+    for (CodeEvent event; (event = stream.next(events.patience())) != null; ) {
+      send(events, texts, event);
     }
   }
 

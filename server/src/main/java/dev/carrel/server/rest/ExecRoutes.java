@@ -42,7 +42,7 @@ final class ExecRoutes {
     Encoding encoding = Encoding.of(exchange.query());
     boolean live = exchange.accepts("text/event-stream");
     exchange.cancelWhenClientLeaves();
-    try (Begun begun = begin(exchange.caller(), Ids.sandbox(exchange), request)) {
+    try (Begun begun = begin(exchange, request)) {
       if (request.input() != null) {
         feed(exchange.caller(), Ids.sandbox(exchange), begun.stream, request.input());
       }
@@ -80,21 +80,23 @@ final class ExecRoutes {
             execs.get(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange))));
   }
 
-  private Begun begin(Caller caller, SandboxId sandbox, ExecRequest request)
-      throws InterruptedException {
+  private Begun begin(Exchange exchange, ExecRequest request) throws InterruptedException {
+    Caller caller = exchange.caller();
+    SandboxId sandbox = Ids.sandbox(exchange);
     ExecStream stream = execs.start(caller, sandbox, request.command(), request.background());
     try {
       ExecEvent first = stream.next();
       if (request.line() == null || !isMissing(first)) {
-        return new Begun(stream, first);
+        return new Begun(exchange, stream, first);
       }
     } catch (InterruptedException | RuntimeException e) {
+      exchange.settle();
       stream.close();
       throw e;
     }
     stream.close();
     ExecStream plain = execs.start(caller, sandbox, request.withPlainShell(), request.background());
-    return new Begun(plain, null);
+    return new Begun(exchange, plain, null);
   }
 
   private static boolean isMissing(@Nullable ExecEvent first) {
@@ -131,9 +133,11 @@ final class ExecRoutes {
    *
    * @param first its first event, when that has been taken from the stream already
    */
-  private record Begun(ExecStream stream, @Nullable ExecEvent first) implements AutoCloseable {
+  private record Begun(Exchange exchange, ExecStream stream, @Nullable ExecEvent first)
+      implements AutoCloseable {
     @Override
     public void close() {
+      exchange.settle();
       stream.close();
     }
   }

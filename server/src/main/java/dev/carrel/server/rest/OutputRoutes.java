@@ -25,7 +25,7 @@ import java.util.Map;
 /** A started command: its output, its input, its signals. */
 final class OutputRoutes {
   private static final String EXEC = "/api/v1/sandboxes/{id}/execs/{eid}";
-  private static final HeaderName LOST = HeaderNames.create("X-Carrel-Lost-Bytes");
+  private static final HeaderName OUTPUT_BYTES = HeaderNames.create("X-Carrel-Output-Bytes");
   private static final HeaderName LAST_EVENT = HeaderNames.create("Last-Event-ID");
   private static final int PAGE = 1024 * 1024;
   private static final int STDIN_PIECE = 64 * 1024;
@@ -74,23 +74,27 @@ final class OutputRoutes {
     }
   }
 
-  private void raw(Exchange exchange, long from) throws IOException {
-    ExecOutput page = output(exchange, from, PAGE);
-    exchange.header(HeaderNames.CONTENT_TYPE, "application/octet-stream");
-    if (page.lostBytes() > 0) {
-      exchange.header(LOST, Long.toString(page.lostBytes()));
-    }
+  private void raw(Exchange exchange, long from) throws IOException, InterruptedException {
     // What is written meanwhile is for the next call, or this one might never end.
-    long end = page.end();
-    try (OutputStream out = exchange.output(200, -1)) {
-      while (true) {
-        for (ExecEvent.Output chunk : page.chunks()) {
-          write(out, chunk.bytes());
+    long end = execs.get(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange)).outputEnd();
+    try (ExecStream stream =
+        execs.follow(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), from)) {
+      exchange
+          .header(HeaderNames.CONTENT_TYPE, "application/octet-stream")
+          .header(OUTPUT_BYTES, Long.toString(Math.max(0, end - from)));
+      try (OutputStream out = exchange.output(200, -1)) {
+        while (stream.offset() < end) {
+          switch (stream.next()) {
+            case ExecEvent.Output output -> write(out, output.bytes());
+            case ExecEvent.Exited _ -> {
+              return;
+            }
+            case null -> {
+              return;
+            }
+            case ExecEvent.Started _, ExecEvent.Gap _ -> {}
+          }
         }
-        if (page.next() >= end || page.chunks().isEmpty()) {
-          return;
-        }
-        page = output(exchange, page.next(), PAGE);
       }
     }
   }

@@ -145,6 +145,7 @@ class AccessTest {
   @ValueSource(
       strings = {
         "GET /health HTTP/1.1\r\n\r\n",
+        "GET /health?page=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "GET /hea\u0001lth HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "POST /api/v1/sandboxes HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",

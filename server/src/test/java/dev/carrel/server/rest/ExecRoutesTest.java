@@ -172,6 +172,8 @@ class ExecRoutesTest {
     Answer raw = server.get(output + "?from=1");
     assertThat(raw.header("Content-Type")).isEqualTo("application/octet-stream");
     assertThat(raw.text()).isEqualTo("bcDEF");
+    assertThat(raw.header("X-Carrel-Output-Bytes")).isEqualTo("5");
+    assertThat(server.get(output + "?from=99").bytes()).isEmpty();
     Answer page =
         server.send(
             server

@@ -100,7 +100,9 @@ void
 exec_update(struct exec *exec)
 {
 	exec_pump(exec);
-	if (exec->ended && !exec->finished && exec_drained(exec))
+	/* A timeout is over when the whole tree is gone, not when its main process obeyed. */
+	bool tree_left = exec->timed_out && exec->keeper.fd >= 0 && !exec->cut_off;
+	if (exec->ended && !exec->finished && !tree_left && exec_drained(exec))
 		finish(exec);
 	struct connection *connection = exec->connection;
 	bool flowing = exec->started && (exec->finished || connection == NULL ||
@@ -126,6 +128,8 @@ main_ended(struct exec *exec)
 	if (!exec->timed_out)
 		exec->kill_at = 0;
 	exec->drain_until = exec->end + DRAIN_US;
+	if (exec->timed_out && exec->last.left > 0)
+		exec->drain_until = (exec->kill_at > exec->end ? exec->kill_at : exec->end) + KEEPER_US;
 }
 
 static void
@@ -150,8 +154,10 @@ keeper_gone(struct exec *exec)
 {
 	source_close(&exec->keeper);
 	guest.garbage = true;
-	if (exec->ended)
+	if (exec->ended) {
+		exec->last.left = 0;
 		return;
+	}
 	/* Nobody but a murderer ends a keeper early; the kernel gives us the command's processes. */
 	guest.orphans = true;
 	exec->started = true;

@@ -152,6 +152,13 @@ class Killing(GuestTest):
             self.assertEqual((9, 1), (result.signal, result.number(32)))
             self.assertGone(pids)
 
+    def test_a_timeout_is_reported_when_the_whole_tree_is_gone(self):
+        script = "(trap '' TERM; echo $BASHPID > deaf; exec 1>&- 2>&-; while :; do sleep 0.1; done) & wait"
+        with self.guest() as guest:
+            result = guest.start("bash", "-c", script, timeout_ms=500, grace_ms=700).collect()
+            self.assertEqual((15, 1, 0), (result.signal, result.number(32), result.number(37)))
+            self.assertFalse(alive(int(read(os.path.join(guest.workspace, "deaf")))))
+
     def test_a_shutdown_ends_a_command_whose_keeper_is_stopped(self):
         with self.guest() as guest:
             connection, pids = self.daemon(guest, keep=1)

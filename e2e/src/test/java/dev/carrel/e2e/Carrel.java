@@ -1,0 +1,99 @@
+package dev.carrel.e2e;
+
+import dev.carrel.bench.ServerProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+
+/** One server for all tests of a run; gives tests an {@link Api}. */
+public final class Carrel implements BeforeAllCallback, ParameterResolver {
+  private static @Nullable Running running;
+
+  private record Running(ServerProcess server, Api api, Path folder) implements AutoCloseable {
+    @Override
+    public void close() throws IOException {
+      api.close();
+      server.close();
+      try (Stream<Path> tree = Files.walk(folder)) {
+        for (Path path : tree.sorted(java.util.Comparator.reverseOrder()).toList()) {
+          Files.deleteIfExists(path);
+        }
+      }
+    }
+  }
+
+  /**
+   * A server of the distribution that was just built, on the native engine, with its state in the
+   * folder.
+   */
+  public static ServerProcess start(Path folder) throws Exception {
+    Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
+    return ServerProcess.start(home, folder, java.util.Map.of());
+  }
+
+  public static String token() throws IOException {
+    return running().server.token();
+  }
+
+  /**
+   * What is still on the host of a sandbox that was deleted: its processes, cgroups and folders.
+   */
+  public static List<String> leftovers(ServerProcess server, String id) throws IOException {
+    List<String> found = new ArrayList<>();
+    try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
+      for (Path process :
+          processes.filter(path -> path.getFileName().toString().matches("\\d+")).toList()) {
+        try {
+          if (Files.readString(process.resolve("cgroup")).contains(id)) {
+            found.add(process.toString());
+          }
+        } catch (IOException gone) {
+          continue;
+        }
+      }
+    }
+    for (Path root : List.of(Path.of("/sys/fs/cgroup"), server.runDirectory())) {
+      try (Stream<Path> folders = Files.find(root, 8, (path, attributes) -> path.endsWith(id))) {
+        folders.map(Path::toString).forEach(found::add);
+      }
+    }
+    return found;
+  }
+
+  @Override
+  public void beforeAll(ExtensionContext context) throws Exception {
+    synchronized (Carrel.class) {
+      if (running == null) {
+        Path folder = Files.createTempDirectory("carrel-e2e");
+        ServerProcess server = start(folder);
+        running = new Running(server, new Api(server.address(), server.token()), folder);
+        context.getRoot().getStore(ExtensionContext.Namespace.GLOBAL).put(Carrel.class, running);
+      }
+    }
+  }
+
+  private static Running running() {
+    if (running == null) {
+      throw new IllegalStateException("no server runs");
+    }
+    return running;
+  }
+
+  @Override
+  public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+    return parameter.getParameter().getType() == Api.class;
+  }
+
+  @Override
+  public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+    return running().api;
+  }
+}

@@ -1,0 +1,5 @@
+/** The whole product from outside: a real server process, the native engine, plain HTTP. */
+@NullMarked
+package dev.carrel.e2e;
+
+import org.jspecify.annotations.NullMarked;

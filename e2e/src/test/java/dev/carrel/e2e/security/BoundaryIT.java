@@ -1,0 +1,232 @@
+package dev.carrel.e2e.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Box;
+import dev.carrel.e2e.Carrel;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Cases B: nothing inside reaches the host. */
+@ExtendWith(Carrel.class)
+class BoundaryIT {
+  private static Box box;
+
+  @BeforeAll
+  static void create(Api api) {
+    box = api.create("{}");
+  }
+
+  @AfterAll
+  static void delete() {
+    box.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"user", "pid", "net", "mnt", "ipc", "uts", "cgroup"})
+  void b01EveryNamespaceIsItsOwn(String namespace) throws IOException {
+    String outside = Files.readSymbolicLink(Path.of("/proc/self/ns", namespace)).toString();
+    String inside = box.exec("readlink /proc/self/ns/" + namespace).get("stdout").asText().strip();
+    assertThat(inside).startsWith(namespace + ":[").isNotEqualTo(outside);
+  }
+
+  @Test
+  void b01NoCapabilityIsHeldOrCanBeGained() {
+    Map<String, String> status = status(box.exec("cat /proc/self/status").get("stdout").asText());
+    assertThat(List.of("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"))
+        .allSatisfy(set -> assertThat(status.get(set)).as(set).isEqualTo("0000000000000000"));
+    assertThat(status).containsEntry("NoNewPrivs", "1").containsEntry("Seccomp", "2");
+    assertThat(box.exec("id -u").get("stdout").asText().strip()).isEqualTo("1000");
+  }
+
+  @Test
+  void b03NoEngineSocketIsVisible() {
+    String found =
+        box.exec(
+                "find / -xdev \\( -name docker.sock -o -name containerd.sock -o -name podman.sock -o -name '*.sock' \\) 2>/dev/null")
+            .get("stdout")
+            .asText();
+    assertThat(found).isBlank();
+  }
+
+  @Test
+  void b04b05b06b12b13ForbiddenSystemCallsFail() throws IOException {
+    box.put("syscalls.py", resource("syscalls.py"));
+    String output = box.exec("/usr/bin/python3 /workspace/syscalls.py").get("stdout").asText();
+    Map<String, String> results =
+        output
+            .lines()
+            .map(line -> line.split(" ", 2))
+            .collect(Collectors.toMap(l -> l[0], l -> l[1]));
+    assertThat(results.remove("getppid")).as("positive control").isEqualTo("OK");
+    assertThat(results).hasSizeGreaterThan(30);
+    assertThat(results)
+        .allSatisfy((call, result) -> assertThat(result).as(call).isIn("EPERM", "ENOSYS"));
+  }
+
+  @Test
+  void b07SetuidProgramsGainNothing() {
+    String effective =
+        box.exec(
+                "for p in su mount passwd newuidmap; do f=$(command -v $p) && [ -u $f ] && echo $f; done; id -u; grep NoNewPrivs /proc/self/status")
+            .get("stdout")
+            .asText();
+    assertThat(effective).contains("1000").contains("NoNewPrivs:\t1");
+    assertThat(
+            box.exec("findmnt -rno OPTIONS /usr || grep ' /usr ' /proc/self/mounts")
+                .get("stdout")
+                .asText())
+        .contains("nosuid");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",
+            "/proc/sys/vm/drop_caches",
+        "/proc/sys/kernel/hostname", "/proc/1/oom_score_adj", "/etc/passwd", "/usr/bin/env"
+      })
+  void b08HostTunablesAndSystemFilesCannotBeWritten(String file) {
+    assertThat(box.exec("echo x >> " + file).get("exit_code").asInt()).as(file).isNotZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/kallsyms", "/proc/kmsg"})
+  void b08KernelMemoryAndSymbolsAreMasked(String file) {
+    assertThat(
+            box.exec("head -c 64 " + file + " 2>/dev/null | tr -d '\\0' | wc -c")
+                .get("stdout")
+                .asText()
+                .strip())
+        .isEqualTo("0");
+  }
+
+  @Test
+  void b10NoDescriptorOfTheHostIsInherited() {
+    String descriptors =
+        box.exec("cd /proc/self/fd && for f in *; do readlink $f; done").get("stdout").asText();
+    assertThat(descriptors.lines())
+        .isNotEmpty()
+        .allMatch(
+            target ->
+                target.startsWith("pipe:[")
+                    || target.equals("/dev/null")
+                    || target.startsWith("/proc/"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"root/etc/hostname", "environ", "mem", "maps", "fd/0", "exe", "cwd/x"})
+  void b15TheGuestItselfCannotBeRead(String entry) {
+    assertThat(box.exec("head -c 1 /proc/1/" + entry).get("exit_code").asInt())
+        .as(entry)
+        .isNotZero();
+  }
+
+  @Test
+  void b15AFileOnTheHostIsNowhereToBeFound() throws IOException {
+    Path canary = Files.createTempFile("carrel-canary", ".txt");
+    try {
+      String name = canary.getFileName().toString();
+      box.exec("touch /workspace/control-" + name);
+      String found = box.exec("find / -name '*" + name + "' 2>/dev/null").get("stdout").asText();
+      assertThat(found.strip()).isEqualTo("/workspace/control-" + name);
+      assertThat(
+              box.exec("ls -A /root /home /var/lib /srv 2>/dev/null | grep -v ':$' | grep -v '^$'")
+                  .get("stdout")
+                  .asText())
+          .isBlank();
+    } finally {
+      Files.delete(canary);
+    }
+  }
+
+  @Test
+  void b16NeighboursShareNoSocketsMemoryOrProcesses(Api api) {
+    String listen =
+        "import socket,time;s=socket.socket(socket.AF_UNIX);s.bind('\\0carrel-e2e');s.listen();open('/dev/shm/mine','w').write('x');"
+            + "print('up',flush=True);time.sleep(30)";
+    String reach =
+        "import socket;s=socket.socket(socket.AF_UNIX)\ntry:\n  s.connect('\\0carrel-e2e');print('connected')\nexcept OSError as e:print('refused')";
+    try (Box neighbour = api.create("{}")) {
+      box.put("listen.py", listen);
+      box.exec(
+          "nohup /usr/bin/python3 /workspace/listen.py >/workspace/up 2>&1 & until grep -q up /workspace/up; do sleep 0.05; done");
+      box.put("reach.py", reach);
+      neighbour.put("reach.py", reach);
+      assertThat(box.shell("/usr/bin/python3 /workspace/reach.py"))
+          .as("positive control")
+          .contains("connected");
+      assertThat(neighbour.shell("/usr/bin/python3 /workspace/reach.py")).contains("refused");
+      assertThat(neighbour.shell("ls /dev/shm; ls /proc | grep -c '^[0-9]'"))
+          .doesNotContain("mine");
+    }
+  }
+
+  @Test
+  void b17OnlyHarmlessDevicesExist() {
+    String devices =
+        box.exec(
+                "for f in /dev/* /dev/pts/* /dev/shm/*; do if [ -c $f ] || [ -b $f ]; then echo $f; fi; done")
+            .get("stdout")
+            .asText();
+    assertThat(devices.lines())
+        .contains("/dev/null", "/dev/urandom")
+        .allMatch(
+            d -> d.matches("/dev/(null|zero|full|random|urandom|tty|ptmx|pts/ptmx|pts/[0-9]+)"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      ints = {40 /* VSOCK */, 17 /* PACKET */, 38 /* ALG */, 31 /* BLUETOOTH */, 15 /* KEY */})
+  void n08SocketFamiliesThatPassTheNetworkNamespaceAreRefused(int family) {
+    String probe =
+        "/usr/bin/python3 -c 'import socket\nsocket.socket(%d, socket.SOCK_STREAM)' 2>&1 | tail -1"
+            .formatted(family);
+    assertThat(box.exec(probe).get("stdout").asText())
+        .containsAnyOf("Operation not permitted", "not supported");
+  }
+
+  @Test
+  void n08ThereIsNoRouteOut() {
+    String probe =
+        "import socket,errno\ns=socket.socket();s.settimeout(2)\ntry:\n  s.connect(('192.0.2.1',80))\nexcept OSError as e:print(errno.errorcode.get(e.errno))\n"
+            + "l=socket.create_server(('127.0.0.1',0));c=socket.create_connection(l.getsockname());print('loopback ok')";
+    box.put("route.py", probe);
+    assertThat(box.shell("/usr/bin/python3 /workspace/route.py"))
+        .contains("ENETUNREACH")
+        .contains("loopback ok");
+    assertThat(box.shell("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '"))
+        .startsWith("lo\n")
+        .endsWith("exit 0");
+  }
+
+  private static Map<String, String> status(String text) {
+    return text.lines()
+        .map(line -> line.split(":\\s*", 2))
+        .filter(parts -> parts.length == 2)
+        .collect(
+            Collectors.toMap(
+                parts -> parts[0], parts -> parts[1].strip(), (first, second) -> first));
+  }
+
+  private static String resource(String name) throws IOException {
+    try (InputStream in = Objects.requireNonNull(BoundaryIT.class.getResourceAsStream(name))) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.carrel.e2e.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Box;
+import dev.carrel.e2e.Carrel;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Cases F: the file API never leaves the sandbox and never hangs. */
+@ExtendWith(Carrel.class)
+class FileApiIT {
+  private static Box box;
+
+  @BeforeAll
+  static void create(Api api) {
+    box = api.create("{}");
+  }
+
+  @AfterAll
+  static void delete() {
+    box.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "../etc/passwd",
+        "a/../../etc/passwd",
+        "%2e%2e/etc/passwd",
+        "..%2fetc%2fpasswd",
+        "a/%2e%2e/%2e%2e/etc/passwd",
+        "x%00y",
+        "%ff%fe",
+        "%c0%ae%c0%ae/etc/passwd"
+      })
+  void f01PathsThatLeaveOrLieAreRefused(String path) {
+    assertThat(box.file(path).status()).as(path).isIn(400, 404, 422);
+    assertThat(box.file(path).text()).doesNotContain("root:");
+  }
+
+  @Test
+  void f01AVeryLongPathIsRefused() {
+    assertThat(box.file("a/".repeat(3000)).status()).isIn(400, 414, 422);
+  }
+
+  @Test
+  void f02ALinkOutOfTheWorkspaceShowsOnlyTheSandboxesOwnFiles() {
+    box.exec(
+        "ln -sfn /etc/shadow s; ln -sfn /proc/1/environ e; ln -sfn / root; ln -sfn /etc/hostname h");
+    assertThat(box.file("s").status()).isIn(403, 404, 422);
+    assertThat(box.file("e").status()).isIn(403, 404, 422);
+    assertThat(box.file("root/root/.bashrc").status()).isIn(403, 404, 422);
+    assertThat(box.file("h").text().strip()).as("its own host name, not ours").isEqualTo(box.id());
+    assertThat(
+            box.api().bytes("PUT", box.path() + "/files/root/usr/planted", new byte[] {1}).status())
+        .isIn(403, 422);
+  }
+
+  @Test
+  void f03SwappingAParentDuringTransfersNeverEscapes() {
+    box.exec("mkdir -p real && echo inside > real/f");
+    box.exec(
+        "nohup bash -c 'end=$((SECONDS+4)); while [ $SECONDS -lt $end ]; do ln -sfn real swap; ln -sfn /etc swap; done' >/dev/null 2>&1 & sleep 0.1");
+    for (int i = 0; i < 200; i++) {
+      String seen = box.file("swap/f").text();
+      assertThat(seen.contains("inside") || seen.contains("not")).as(seen).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"fifo", "socket", "zero", "mem"})
+  void f05SpecialFilesAreATypedErrorAtOnce(String name) {
+    box.exec(
+        "cd /workspace; [ -p fifo ] || mkfifo fifo; ln -sfn /dev/zero zero; ln -sfn /proc/self/mem mem;"
+            + " [ -S socket ] || /usr/bin/python3 -c 'import socket;socket.socket(socket.AF_UNIX).bind(\"socket\")'");
+    assertThat(box.file(name).status()).isIn(403, 422);
+    assertThat(box.file(name).json().get("code").asText()).isNotBlank();
+  }
+
+  @Test
+  void f05AHugeSparseFileCanBeReadInPart() {
+    box.exec("truncate -s 1T sparse && printf end >> sparse");
+    var stat = box.api().post(box.path() + "/fs/stat", Api.object().put("path", "sparse"));
+    assertThat(stat.json().get("size").asLong()).isEqualTo((1L << 40) + 3);
+  }
+
+  @Test
+  void f08AFileThatShrinksDuringTheTransferIsNotPadded() {
+    box.exec(
+        "head -c 50000000 /dev/urandom > shrinking; nohup bash -c 'for i in $(seq 20); do truncate -s 100 shrinking; head -c 50000000 /dev/zero > shrinking; done' >/dev/null 2>&1 &");
+    for (int i = 0; i < 5; i++) {
+      try {
+        assertThat(box.file("shrinking").body().length).isLessThanOrEqualTo(50_000_000);
+      } catch (java.io.UncheckedIOException cutOff) {
+        assertThat(cutOff).hasRootCauseInstanceOf(java.io.IOException.class);
+      }
+    }
+    assertThat(box.shell("echo alive")).startsWith("alive");
+  }
+
+  @Test
+  void namesWithAnythingInThemSurviveTheRoundTrip() {
+    String name = "sp ace ünïcode \"quoted\" #hash?.txt";
+    String encoded =
+        java.net.URLEncoder.encode(name, java.nio.charset.StandardCharsets.UTF_8)
+            .replace("+", "%20");
+    box.put(encoded, "content");
+    assertThat(box.file(encoded).text()).isEqualTo("content");
+    assertThat(box.api().get(box.path() + "/files?path=/workspace").text()).contains("ünïcode");
+  }
+}

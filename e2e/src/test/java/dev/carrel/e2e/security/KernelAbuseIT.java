@@ -1,0 +1,112 @@
+package dev.carrel.e2e.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Box;
+import dev.carrel.e2e.Carrel;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Cases K and C: code in a kernel can spoil its own context and nothing else. */
+@ExtendWith(Carrel.class)
+class KernelAbuseIT {
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "import os; os._exit(3)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import ctypes; ctypes.string_at(0)",
+      })
+  void k01AKernelThatDiesIsReportedAndReplaced(String code, Api api) {
+    try (Box box = api.create("{}")) {
+      box.python("x = 1");
+      JsonNode dead = box.python(code);
+      assertThat(dead.get("success").asBoolean()).isFalse();
+      assertThat(dead.get("state").asText()).isEqualTo("lost");
+      assertThat(dead.get("error").get("message").asText()).isNotBlank();
+      JsonNode next = box.python("'x' in globals()");
+      assertThat(next.get("result").get("text/plain").asText()).isEqualTo("False");
+    }
+  }
+
+  @Test
+  void k01EndlessRecursionIsAnErrorAndStateIsKept(Api api) {
+    try (Box box = api.create("{}")) {
+      box.python("x = 41");
+      JsonNode result = box.python("def f(): return f()\nf()");
+      assertThat(result.get("error").get("type").asText()).isEqualTo("RecursionError");
+      assertThat(box.python("x + 1").get("result").get("text/plain").asText()).isEqualTo("42");
+    }
+  }
+
+  @Test
+  void k01ABusyLoopIsInterruptedAndStateIsKept(Api api) {
+    try (Box box = api.create("{}")) {
+      box.python("x = 41");
+      JsonNode result = box.code("python", "while True: pass", 1);
+      assertThat(result.get("timed_out").asBoolean()).isTrue();
+      assertThat(result.get("state").asText()).isEqualTo("kept");
+      assertThat(box.python("x + 1").get("result").get("text/plain").asText()).isEqualTo("42");
+    }
+  }
+
+  @Test
+  void k01CodeThatIgnoresInterruptsIsKilledAndSaysSo(Api api) {
+    try (Box box = api.create("{}")) {
+      JsonNode result =
+          box.code(
+              "python",
+              "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+              1);
+      assertThat(result.get("timed_out").asBoolean()).isTrue();
+      assertThat(result.get("state").asText()).isEqualTo("lost");
+      assertThat(box.python("6*7").get("result").get("text/plain").asText()).isEqualTo("42");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "import sys; sys.stdout = None; sys.stderr = None; sys.displayhook = None",
+        "import os; os.close(1); os.close(2)",
+        "import os; [os.write(fd, b'\\xff' * 64) for fd in range(3, 64) if not __import__('contextlib').suppress(OSError).__exit__ is None and os.path.exists('/proc/self/fd/%d' % fd)]",
+        "import builtins; builtins.repr = None; builtins.compile = None; builtins.print = None",
+      })
+  void k02AKernelThatSpoilsItselfNeverSpoilsTheServer(String code, Api api) {
+    try (Box box = api.create("{}")) {
+      api.post(
+          box.path() + "/code",
+          Api.object().put("language", "python").put("code", code).put("timeout_seconds", 5));
+      assertThat(box.shell("echo alive")).startsWith("alive");
+      assertThat(api.get("/health").status()).isEqualTo(200);
+      try (Box other = api.create("{}")) {
+        assertThat(other.python("6*7").get("result").get("text/plain").asText()).isEqualTo("42");
+      }
+    }
+  }
+
+  @Test
+  void c01ThePid1OfTheSandboxCannotBeSignalledOrStopped(Api api) {
+    try (Box box = api.create("{}")) {
+      for (String signal : new String[] {"KILL", "STOP", "TERM", "INT", "HUP", "CHLD", "USR1"}) {
+        box.exec("kill -" + signal + " 1; kill -" + signal + " -1; true");
+        assertThat(box.shell("echo alive")).as(signal).startsWith("alive");
+      }
+    }
+  }
+
+  @Test
+  void c03NoTokenOfTheServerIsInside(Api api) throws java.io.IOException {
+    try (Box box = api.create("{}")) {
+      String everything =
+          box.exec("cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; env")
+              .get("stdout")
+              .asText();
+      assertThat(everything).doesNotContain(Carrel.token());
+    }
+  }
+}

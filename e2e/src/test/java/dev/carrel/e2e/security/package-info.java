@@ -1,0 +1,4 @@
+@NullMarked
+package dev.carrel.e2e.security;
+
+import org.jspecify.annotations.NullMarked;

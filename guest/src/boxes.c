@@ -183,7 +183,7 @@ fill_plan(const struct spawn *spawn, const struct create_request *request, struc
 	plan->allow_missing = request->allow_missing;
 	plan->map = spawn->ids.map;
 	plan->listener = -1;
-	plan->cgroups.unified = -1;
+	plan->cgroups.cpu = plan->cgroups.unified = -1;
 }
 
 int

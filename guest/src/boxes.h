@@ -53,6 +53,8 @@ struct create_request {
 struct spawn {
 	const char *run, *lib, *build;
 	int epoll;
+	int listener;
+	bool full; /* no room for another client: the listener is not watched */
 	bool leaving; /* asked to end: no more creates */
 	struct cgroup_host cgroups;
 	struct id_pool ids;
@@ -62,7 +64,7 @@ struct spawn {
 	int used; /* boxes beyond this one were never used */
 };
 
-enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL };
+enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL, EVENT_FOLDER };
 
 int64_t now_ms(void);
 bool spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events);

@@ -360,7 +360,9 @@ make_group(const struct hierarchy *group, const struct limits *limits, struct cg
 	if (good) {
 		int tasks = openat(directory, "tasks", O_WRONLY | O_CLOEXEC);
 		good = tasks >= 0;
-		if (good)
+		if (good && group->controllers & 1u << CG_CPU)
+			fds->cpu = tasks;
+		else if (good)
 			fds->tasks[fds->count++] = tasks;
 	}
 	int saved = errno;
@@ -387,8 +389,7 @@ bool
 cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,
 	struct cgroup_fds *fds, struct measures *measures, struct failure *failure)
 {
-	fds->count = 0;
-	fds->unified = -1;
+	*fds = (struct cgroup_fds){.cpu = -1, .unified = -1};
 	say_missing(host, measures);
 	if (!cgroup_paths(host, id, made))
 		return give_up(failure, KIND_ENGINE, "cgroup", ENAMETOOLONG, "control group of %s", id);
@@ -409,10 +410,11 @@ cgroup_close(struct cgroup_fds *fds)
 {
 	for (int i = 0; i < fds->count; i++)
 		close(fds->tasks[i]);
+	if (fds->cpu >= 0)
+		close(fds->cpu);
 	if (fds->unified >= 0)
 		close(fds->unified);
-	fds->count = 0;
-	fds->unified = -1;
+	*fds = (struct cgroup_fds){.cpu = -1, .unified = -1};
 }
 
 void

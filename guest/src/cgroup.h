@@ -48,6 +48,7 @@ struct cgroup_host {
 struct cgroup_fds {
 	int tasks[CG_COUNT];
 	int count;
+	int cpu; /* the `tasks` of the cpu controller: joined last, so that a small share does not slow the start down */
 	int unified;
 };
 

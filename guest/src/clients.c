@@ -405,23 +405,51 @@ boxes_settled(struct spawn *spawn, int index)
 	}
 }
 
-void
-client_open(struct spawn *spawn, int fd)
+static void
+watch_listener(struct spawn *spawn, bool watched)
 {
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *client = &spawn->clients[i];
-		if (client->fd >= 0)
+	struct epoll_event event = {.events = watched ? EPOLLIN : 0, .data.u64 = (uint64_t)EVENT_LISTENER << 32};
+	epoll_ctl(spawn->epoll, EPOLL_CTL_MOD, spawn->listener, &event);
+	spawn->full = !watched;
+}
+
+static struct client *
+free_client(struct spawn *spawn)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (spawn->clients[i].fd < 0)
+			return &spawn->clients[i];
+	return NULL;
+}
+
+static bool
+is_our_user(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+void
+clients_accept(struct spawn *spawn)
+{
+	for (struct client *client; (client = free_client(spawn)) != NULL;) {
+		int fd = accept4(spawn->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (!is_our_user(fd)) {
+			close(fd);
 			continue;
+		}
 		client->fd = fd;
 		client->waiting = WAITING_NOT;
 		client->writing = false;
 		client->length = client->sent = 0;
 		client->out = (struct writer){0};
-		if (!spawn_watch(spawn, fd, EVENT_CLIENT, i, EPOLLIN | EPOLLRDHUP))
+		if (!spawn_watch(spawn, fd, EVENT_CLIENT, (int)(client - spawn->clients), EPOLLIN | EPOLLRDHUP))
 			client_close(spawn, client);
-		return;
 	}
-	close(fd);
+	watch_listener(spawn, false);
 }
 
 void
@@ -434,6 +462,8 @@ client_close(struct spawn *spawn, struct client *client)
 	if (client->waiting == WAITING_CREATE && spawn->boxes[client->box].state == BOX_CREATING)
 		boxes_destroy(spawn, client->box);
 	client->waiting = WAITING_NOT;
+	if (spawn->full)
+		watch_listener(spawn, true);
 }
 
 void

@@ -24,7 +24,8 @@ struct client {
 /* True when there is no sandbox and, apart from one, no client. */
 bool spawn_idle(const struct spawn *spawn, const struct client *but);
 
-void client_open(struct spawn *spawn, int fd);
+/* Takes who waits at the listener, as far as there is room; the rest goes on waiting there. */
+void clients_accept(struct spawn *spawn);
 void client_close(struct spawn *spawn, struct client *client);
 void client_ready(struct spawn *spawn, int index, uint32_t events);
 

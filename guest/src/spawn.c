@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -195,20 +196,6 @@ prepare(struct spawn *spawn, const struct options *options)
 	return true;
 }
 
-static void
-accept_clients(struct spawn *spawn, int listener)
-{
-	int fd;
-	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		struct ucred peer;
-		socklen_t length = sizeof peer;
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid())
-			client_open(spawn, fd);
-		else
-			close(fd);
-	}
-}
-
 static bool
 answers_pending(const struct spawn *spawn)
 {
@@ -218,8 +205,24 @@ answers_pending(const struct spawn *spawn)
 	return false;
 }
 
+/* Whoever removes the run folder removes the only way to its sandboxes: then they end too. */
 static void
-serve(struct spawn *spawn, int listener, int signals)
+check_folder(struct spawn *spawn, int folder, int lock)
+{
+	char events[4096];
+	struct stat status;
+	while (read(folder, events, sizeof events) > 0)
+		continue;
+	if (fstat(lock, &status) != 0 || status.st_nlink > 0)
+		return;
+	for (int i = 0; i < spawn->used; i++)
+		if (spawn->boxes[i].state != BOX_FREE)
+			boxes_destroy(spawn, i);
+	spawn->leaving = true;
+}
+
+static void
+serve(struct spawn *spawn, int signals, int folder, int lock)
 {
 	struct epoll_event events[EVENTS_MAX];
 	while (!spawn->leaving || boxes_busy(spawn) || answers_pending(spawn)) {
@@ -232,7 +235,7 @@ serve(struct spawn *spawn, int listener, int signals)
 			int index = (int)(uint32_t)events[i].data.u64;
 			switch ((enum event_source)(events[i].data.u64 >> 32)) {
 			case EVENT_LISTENER:
-				accept_clients(spawn, listener);
+				clients_accept(spawn);
 				break;
 			case EVENT_CLIENT:
 				client_ready(spawn, index, events[i].events);
@@ -242,6 +245,9 @@ serve(struct spawn *spawn, int listener, int signals)
 				break;
 			case EVENT_PROCESS:
 				boxes_on_process(spawn, index);
+				break;
+			case EVENT_FOLDER:
+				check_folder(spawn, folder, lock);
 				break;
 			case EVENT_SIGNAL:
 				spawn->leaving = true;
@@ -294,18 +300,23 @@ spawn_main(int argc, char **argv)
 		return 1;
 	}
 	launch_remember_arguments();
+	spawn.listener = listener;
 	if (!prepare(&spawn, &options)) {
 		fprintf(stderr, "carrel: starting: %s\n", strerror(errno));
 		return 1;
 	}
 	int signals = watch_signals(&spawn);
-	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN))
+	int folder = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN) || folder < 0
+		|| inotify_add_watch(folder, options.run, IN_DELETE) < 0 || !spawn_watch(&spawn, folder, EVENT_FOLDER, 0, EPOLLIN))
 		return 1;
 	boxes_adopt(&spawn);
-	serve(&spawn, listener, signals);
+	serve(&spawn, signals, folder, lock);
 	/* Before the lock goes: the socket that the next server makes must not be removed. */
+	struct stat status;
 	struct sockaddr_un address;
 	socket_address(options.run, &address);
-	unlink(address.sun_path);
+	if (fstat(lock, &status) == 0 && status.st_nlink > 0)
+		unlink(address.sun_path);
 	return 0;
 }

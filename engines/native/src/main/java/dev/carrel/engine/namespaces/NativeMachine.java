@@ -12,6 +12,7 @@ import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,10 @@ final class NativeMachine implements Machine {
   /** The guest's process as the host numbers it. */
   long pid() {
     return sandbox.pid();
+  }
+
+  List<Cgroup> cgroups() {
+    return sandbox.cgroups();
   }
 
   @Override

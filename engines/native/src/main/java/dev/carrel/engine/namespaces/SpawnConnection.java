@@ -22,7 +22,10 @@ final class SpawnConnection implements AutoCloseable {
   }
 
   void send(Frame frame) throws IOException {
-    ByteBuffer bytes = frame.encode();
+    sendRaw(frame.encode());
+  }
+
+  void sendRaw(ByteBuffer bytes) throws IOException {
     while (bytes.hasRemaining()) {
       channel.write(bytes);
     }
@@ -36,6 +39,10 @@ final class SpawnConnection implements AutoCloseable {
     }
     int type = header.get() & 0xFF;
     return Frame.decode(type, read(length));
+  }
+
+  void shutdownOutput() throws IOException {
+    channel.shutdownOutput();
   }
 
   /** Returns when the server has hung up. */

@@ -2,6 +2,7 @@ package dev.carrel.engine.namespaces;
 
 import dev.carrel.spi.Text;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -14,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.zip.CRC32C;
@@ -32,10 +34,14 @@ final class SpawnServer implements AutoCloseable {
   private static final int ATTEMPTS = 5;
   private static final int MAX_KEPT = 8;
 
+  /** Fewer than the connections that the server accepts, which other processes may need too. */
+  private static final int MAX_REQUESTS = 64;
+
   private final Path runDirectory;
   private final Path libDirectory;
   private final Path socket;
   private final ConcurrentLinkedDeque<SpawnConnection> kept = new ConcurrentLinkedDeque<>();
+  private final Semaphore slots = new Semaphore(MAX_REQUESTS, true);
   private final ReentrantLock starting = new ReentrantLock();
   private volatile @Nullable String build;
   private volatile boolean closed;
@@ -52,11 +58,22 @@ final class SpawnServer implements AutoCloseable {
    * @param undo what to ask first when a server ended over the request and it is made again
    */
   List<Frame> ask(Frame request, Optional<Frame> undo) throws IOException {
+    slots.acquireUninterruptibly();
+    try {
+      return askNow(request, undo);
+    } finally {
+      slots.release();
+    }
+  }
+
+  private List<Frame> askNow(Frame request, Optional<Frame> undo) throws IOException {
     for (var connection = kept.pollFirst(); connection != null; connection = kept.pollFirst()) {
       try {
         return exchange(connection, request);
+      } catch (ClosedByInterruptException e) {
+        throw e;
       } catch (ClosedChannelException e) {
-        throw e; // by the deadline or an interrupt: asking again would not help
+        throw new IOException("the spawn server gave no answer in " + ANSWER.toSeconds() + " s", e);
       } catch (IOException e) {
         // The server that this connection was kept for has ended. Its sandboxes live on.
         if (undo.isPresent()) {

@@ -41,6 +41,16 @@ final class NativeEngineRootlessIT {
     assertAllPassed(output);
   }
 
+  @Test
+  void whatIsMissingIsRefusedUnlessItIsExcused() throws Exception {
+    String output = user.run(user.contract("own-guest-uid,memory-limit,pids-limit,cpu-limit"));
+
+    assertThat(output)
+        .contains("uid-range cannot be applied: not root")
+        .contains("freezer cannot be applied: freezer: no right to make control groups")
+        .contains("\n0 passed");
+  }
+
   /** Subordinate ids and control groups given to the user: then nothing at all may be missing. */
   @Test
   void holdsInFullWithSubordinateIdsAndDelegatedControlGroups() throws Exception {

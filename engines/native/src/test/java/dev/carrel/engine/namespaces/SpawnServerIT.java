@@ -10,8 +10,10 @@ import dev.carrel.guest.Guest;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxId;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -86,9 +88,9 @@ final class SpawnServerIT extends MachineTests {
     Path copy = Files.createTempDirectory("carrel-lib-");
     try {
       Path program = copy.resolve("guest");
-      Files.copy(Path.of(System.getProperty("carrel.lib", ""), "guest"), program);
+      Files.copy(lib().resolve("guest"), program);
       // Bytes after the program's end change its sum and nothing else.
-      Files.write(program, new byte[] {1}, java.nio.file.StandardOpenOption.APPEND);
+      Files.write(program, new byte[] {1}, StandardOpenOption.APPEND);
       program.toFile().setExecutable(true);
       var settings = new EngineSettings(runDirectory(), copy, allowMissing());
       try (Engine other = openEngine(settings)) {
@@ -113,6 +115,26 @@ final class SpawnServerIT extends MachineTests {
         "it is reaped",
         Duration.ofSeconds(5),
         () -> ProcessHandle.of(server).filter(ProcessHandle::isAlive).isEmpty());
+  }
+
+  @Test
+  void removingTheRunDirectoryEndsWhatNobodyCanReach() throws Exception {
+    Path other = Files.createTempDirectory("carrel-");
+    Machine machine;
+    try (Engine lost = openEngine(new EngineSettings(other, lib(), allowMissing()))) {
+      machine = lost.start(SandboxId.random(), spec());
+      Leftovers.delete(other);
+    }
+    Eventually.holds(
+        "sandbox and server are gone",
+        Duration.ofSeconds(10),
+        () ->
+            Leftovers.of(machine.id().value(), runDirectory()).isEmpty()
+                && Leftovers.processes(" --run " + other + " ").isEmpty());
+  }
+
+  private static Path lib() {
+    return Path.of(System.getProperty("carrel.lib", ""));
   }
 
   private void killServer() {

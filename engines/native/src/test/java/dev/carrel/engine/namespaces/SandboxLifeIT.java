@@ -1,0 +1,200 @@
+package dev.carrel.engine.namespaces;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.engine.testkit.Finished;
+import dev.carrel.engine.testkit.Leftovers;
+import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The less usual turns in the life of a sandbox and of a connection to the spawn server. */
+@Timeout(60)
+final class SandboxLifeIT extends MachineTests {
+  private static final int CROWD = 200;
+
+  @Override
+  protected Engine openEngine(EngineSettings settings) {
+    return new NativeEngineProvider().create(settings);
+  }
+
+  @Override
+  protected boolean isolates() {
+    return true;
+  }
+
+  @Test
+  void frozenSandboxCanBeDestroyed() throws Exception {
+    Machine machine = start();
+    Cgroup freezer = cgroup(machine, "freezer");
+    String file = freezer.version() == 1 ? "freezer.state" : "cgroup.freeze";
+    Files.writeString(freezer.folder().resolve(file), freezer.version() == 1 ? "FROZEN" : "1");
+
+    machine.destroy();
+
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void smallShareOfACoreSlowsTheCodeAndNotTheStart() {
+    var limits = new Limits(DataSize.ofMebibytes(64), 0.02, 32, DataSize.ofMebibytes(4), 256);
+    Machine machine = start(withLimits(limits));
+    long before = machine.usage().cpuNanos();
+    Finished spin =
+        Finished.run(
+            Guest.of(machine),
+            Command.shell("while :; do :; done").withTimeout(Duration.ofSeconds(1)));
+
+    assertThat(spin.exit().timedOut()).isTrue();
+    assertThat(machine.usage().cpuNanos() - before).isBetween(1L, Duration.ofMillis(300).toNanos());
+    assertThat(machine.limits().cpus()).isEqualTo(0.02);
+  }
+
+  @Test
+  void egressSocketIsReachedThroughTheGuestsRelay() throws Exception {
+    Path socket = runDirectory().resolve("egress.sock");
+    try (var proxy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      proxy.bind(UnixDomainSocketAddress.of(socket));
+      Thread answering =
+          Thread.startVirtualThread(
+              () -> {
+                try (var client = proxy.accept()) {
+                  client.write(ByteBuffer.wrap("hello".getBytes(StandardCharsets.UTF_8)));
+                } catch (java.io.IOException e) {
+                  throw new java.io.UncheckedIOException(e);
+                }
+              });
+      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket));
+      String connect =
+          "import socket; print(socket.create_connection(('127.0.0.1', 3128)).recv(9).decode())";
+
+      Finished finished =
+          Finished.run(Guest.of(machine), Command.of("/usr/bin/python3", "-c", connect));
+
+      assertThat(finished.stdout()).as(finished.stderr()).isEqualTo("hello\n");
+      answering.join();
+    } finally {
+      Files.deleteIfExists(socket);
+    }
+  }
+
+  @Test
+  void moreAtOnceThanTheServerHasConnectionsFor() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var starts = new ArrayList<Future<Machine>>();
+      for (int i = 0; i < CROWD; i++) {
+        starts.add(threads.submit(() -> start()));
+      }
+      for (Future<Machine> started : starts) {
+        assertThat(started.get().death()).isEmpty();
+      }
+    }
+  }
+
+  @Test
+  void createWhoseAskerIsGoneIsUndone() throws Exception {
+    start();
+    SandboxId id = SandboxId.random();
+    try (SpawnConnection connection = SpawnConnection.open(socket())) {
+      connection.send(Sandbox.request(id, spec().limits()));
+    }
+
+    Eventually.holds(
+        "nothing of it is left",
+        Duration.ofSeconds(10),
+        () -> Leftovers.of(id.value(), runDirectory()).isEmpty());
+    try (Engine other = newEngine()) {
+      assertThat(other.recover()).extracting(Machine::id).doesNotContain(id);
+    }
+  }
+
+  @Test
+  void sameIdTwiceIsRefusedAndTheFirstStays() {
+    Machine machine = start();
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engine().start(machine.id(), spec()))
+        .withMessageContaining("exists");
+    assertThat(Finished.shell(Guest.of(machine), "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  @Test
+  void malformedFramesEndTheirConnectionAndNothingElse() throws Exception {
+    Machine machine = start();
+    List<byte[]> frames =
+        List.of(
+            new byte[] {-1, -1, -1, -1, 0x62},
+            new byte[] {0, 0, 32, 0, 0x62, 1},
+            new byte[] {6, 0, 0, 0, 0x62, 10, -1, -1, -1, 127, 1},
+            new byte[] {3, 0, 0, 0, 0x62, 10, 0, 0});
+    for (byte[] frame : frames) {
+      try (SpawnConnection connection = SpawnConnection.open(socket())) {
+        connection.sendRaw(ByteBuffer.wrap(frame));
+        connection.shutdownOutput();
+        connection.awaitEnd();
+      }
+    }
+    try (SpawnConnection connection = SpawnConnection.open(socket())) {
+      connection.send(Frame.of(0x6F));
+      assertThat(connection.receive().text(Frame.KIND)).isEqualTo("bad_request");
+      connection.send(Frame.of(Frame.CREATE).with(Frame.ID, "sb/../../etc"));
+      assertThat(connection.receive().text(Frame.KIND)).isEqualTo("bad_request");
+      connection.send(Frame.of(Frame.CREATE).with(Frame.ID, "sba").with(Frame.MEMORY, -1));
+      assertThat(connection.receive().text(Frame.STEP)).isEqualTo("limits");
+      connection.send(Frame.of(Frame.CREATE).with(Frame.ID, "sba").with(Frame.ALLOW_MISSING, "x"));
+      assertThat(connection.receive().text(Frame.STEP)).isEqualTo("allow-missing");
+    }
+    assertThat(machine.death()).isEmpty();
+  }
+
+  @Test
+  void limitsBelowTheMemoryLimitAreToldAsTheyAre() {
+    var asked = new Limits(DataSize.ofMebibytes(64), 1, 32, DataSize.ofMebibytes(1024), 256);
+    Machine machine = start(withLimits(asked));
+
+    assertThat(machine.limits().disk()).isEqualTo(DataSize.ofMebibytes(48));
+    Finished fill =
+        Finished.shell(
+            Guest.of(machine),
+            "for f in /workspace/f /tmp/f /dev/shm/f; do cat /dev/zero > $f; done; echo alive");
+    assertThat(fill.stdout()).as("full is an error, not a kill").isEqualTo("alive\n");
+    assertThat(machine.usage().oomKills()).isZero();
+  }
+
+  private Path socket() {
+    return runDirectory().resolve("spawn.sock");
+  }
+
+  private static Cgroup cgroup(Machine machine, String controller) {
+    return ((NativeMachine) machine)
+        .cgroups().stream()
+            .filter(cgroup -> cgroup.controller().equals(controller))
+            .findFirst()
+            .orElseThrow();
+  }
+}

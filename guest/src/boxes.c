@@ -39,6 +39,16 @@ spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, ui
 	return epoll_ctl(spawn->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+void
+spawn_unwatch(struct spawn *spawn, int *fd)
+{
+	if (*fd < 0)
+		return;
+	epoll_ctl(spawn->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
+}
+
 static void
 folder_of(const struct spawn *spawn, const char *id, char *path, size_t size)
 {
@@ -155,13 +165,15 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	plan->report = report[1];
 	box->report = report[0];
 	box->pid = launch(plan, &box->pidfd, failure);
-	bool good = box->pid > 0;
+	bool good = box->pid > 0 && spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN);
+	if (!good && box->pid > 0)
+		give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
 	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
 	if (good && !state_add_child(folder, box->pid, process_start(box->pid)))
 		good = give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
 	fcntl(report[0], F_SETFL, O_NONBLOCK);
-	if (good && (!spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN) || !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN)))
+	if (good && !spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN))
 		good = give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
 	close(sync[0]);
 	close(sync[1]);
@@ -183,7 +195,7 @@ fill_plan(const struct spawn *spawn, const struct create_request *request, struc
 	plan->allow_missing = request->allow_missing;
 	plan->map = spawn->ids.map;
 	plan->listener = -1;
-	plan->cgroups.cpu = plan->cgroups.unified = -1;
+	plan->cgroups.unified = -1;
 }
 
 int
@@ -239,7 +251,7 @@ boxes_destroy(struct spawn *spawn, int index)
 	if (box->state == BOX_LEAVING)
 		return;
 	end_mapper(box);
-	close_fd(&box->report);
+	spawn_unwatch(spawn, &box->report);
 	cgroup_thaw(&spawn->details[index].groups);
 	if (box->pidfd >= 0 && !box->ended)
 		k_pidfd_send_signal(box->pidfd, SIGKILL);
@@ -275,7 +287,7 @@ boxes_on_report(struct spawn *spawn, int index)
 		creation_failed(spawn, index, &lost);
 		return;
 	}
-	close_fd(&box->report);
+	spawn_unwatch(spawn, &box->report);
 	if (!report.ready) {
 		creation_failed(spawn, index, &report.failure);
 		return;
@@ -284,8 +296,10 @@ boxes_on_report(struct spawn *spawn, int index)
 	details->limits = report.limits;
 	details->measures = report.measures;
 	folder_of(spawn, box->id, folder, sizeof folder);
-	if (!state_add_ready(folder, &details->limits, &details->measures)) {
-		give_up(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
+	bool good = cgroup_limit_cpu(&details->groups, &details->limits, &lost);
+	if (good && !state_add_ready(folder, &details->limits, &details->measures))
+		good = give_up(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
+	if (!good) {
 		creation_failed(spawn, index, &lost);
 		return;
 	}
@@ -298,7 +312,7 @@ boxes_on_report(struct spawn *spawn, int index)
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */
 static void
-reap(struct box *box)
+reap(struct spawn *spawn, struct box *box)
 {
 	struct k_pidfd_info info = {.mask = K_PIDFD_INFO_EXIT};
 	if (!box->adopted)
@@ -306,7 +320,7 @@ reap(struct box *box)
 	else if (ioctl(box->pidfd, K_PIDFD_GET_INFO, &info) == 0 && info.mask & K_PIDFD_INFO_EXIT)
 		box->status = info.exit_code, box->status_known = true;
 	box->ended = true;
-	close_fd(&box->pidfd);
+	spawn_unwatch(spawn, &box->pidfd);
 }
 
 /* Removes what is left of a box whose process is gone. True when all is. */
@@ -328,12 +342,21 @@ clear_away(struct spawn *spawn, int index)
 	return true;
 }
 
+static bool
+has_ended(const struct box *box)
+{
+	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
+	return box->pidfd >= 0 && poll(&ended, 1, 0) == 1;
+}
+
 static void
 go_on_leaving(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
 	int64_t now = now_ms();
-	if (box->pidfd >= 0 && !box->ended) {
+	if (has_ended(box))
+		reap(spawn, box);
+	if (box->pidfd >= 0) {
 		k_pidfd_send_signal(box->pidfd, SIGKILL);
 		box->deadline = now + SLOW_RETRY_MS;
 	} else if (!clear_away(spawn, index)) {
@@ -345,15 +368,14 @@ void
 boxes_on_process(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
-	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
 	struct failure lost;
-	/* The event may be of a box that had this entry before. */
-	if (box->state == BOX_FREE || box->pidfd < 0 || poll(&ended, 1, 0) != 1)
+	if (box->state == BOX_FREE || !has_ended(box))
 		return;
 	/* A child that fails reports before it ends, and that report tells more. */
 	if (box->state == BOX_CREATING)
 		boxes_on_report(spawn, index);
-	reap(box);
+	if (box->pidfd >= 0)
+		reap(spawn, box);
 	if (box->state == BOX_CREATING) {
 		give_up(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
 		creation_failed(spawn, index, &lost);

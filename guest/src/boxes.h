@@ -68,6 +68,9 @@ enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, E
 
 int64_t now_ms(void);
 bool spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events);
+/* Closes a watched descriptor. Closing alone would not do: a child that was just cloned may hold it too, and as long as it
+ * does the kernel goes on telling of it, under an index that may belong to somebody else by then. */
+void spawn_unwatch(struct spawn *spawn, int *fd);
 
 int boxes_find(const struct spawn *spawn, const char *id);
 /* Starts a sandbox: its index, or -1 with the failure and nothing left behind. The outcome comes by boxes_settled. */

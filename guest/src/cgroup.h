@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct failure;
 struct measures;
@@ -48,7 +49,6 @@ struct cgroup_host {
 struct cgroup_fds {
 	int tasks[CG_COUNT];
 	int count;
-	int cpu; /* the `tasks` of the cpu controller: joined last, so that a small share does not slow the start down */
 	int unified;
 };
 
@@ -63,11 +63,14 @@ struct cgroup_counters {
 /* Reads the tables of /proc/self (mountinfo, cgroup) and makes the `carrel` folders. What cannot be used gets a reason. */
 void cgroup_detect(struct cgroup_host *host, const char *mountinfo, const char *membership);
 
-/* Makes the groups of one sandbox and sets its limits. Says in `measures` what was applied; false only when something is
- * broken that was there. Nothing is left behind then. */
+/* Makes the groups of one sandbox and sets its limits, but for cpu. Says in `measures` what is applied; false only when
+ * something is broken that was there. Nothing is left behind then. */
 bool cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,
 	struct cgroup_fds *fds, struct measures *measures, struct failure *failure);
 void cgroup_close(struct cgroup_fds *fds);
+
+/* Sets the cpu limit, where there is the controller: after the start, which a small share would drag out. */
+bool cgroup_limit_cpu(const struct hierarchies *of, const struct limits *limits, struct failure *failure);
 
 /* The folders that cgroup_create would make. */
 bool cgroup_paths(const struct cgroup_host *host, const char *id, struct hierarchies *out);
@@ -84,5 +87,10 @@ int cgroup_remove(const struct hierarchies *of);
 void cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters);
 
 const char *controller_name(enum controller controller);
+
+/* For cgroup.c and cgroup_host.c: small files of a group. 0 or -1 with errno; the length read, or -1. */
+int cgroup_write(int directory, const char *name, const char *text);
+int cgroup_write_int(int directory, const char *name, int64_t value);
+ssize_t cgroup_read_file(const char *folder, const char *name, char *text, size_t size);
 
 #endif

@@ -455,8 +455,7 @@ clients_accept(struct spawn *spawn)
 void
 client_close(struct spawn *spawn, struct client *client)
 {
-	close(client->fd);
-	client->fd = -1;
+	spawn_unwatch(spawn, &client->fd);
 	writer_free(&client->out);
 	/* Nobody would know of a sandbox whose asker is gone before it was ready. */
 	if (client->waiting == WAITING_CREATE && spawn->boxes[client->box].state == BOX_CREATING)

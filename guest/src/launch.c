@@ -70,15 +70,7 @@ enter_namespaces(struct plan *plan, struct failure *failure)
 	measure_applied(&plan->measures, MEASURE_MOUNT_NAMESPACE, "own, the host's root is gone from it");
 	measure_applied(&plan->measures, MEASURE_IPC_NAMESPACE, "own");
 	measure_applied(&plan->measures, MEASURE_UTS_NAMESPACE, "own");
-	return true;
-}
-
-/* Joins the last control group, and only then makes the cgroup namespace: it starts where its maker is at that time. */
-static bool
-enter_cgroup_namespace(struct plan *plan, struct failure *failure)
-{
-	if (plan->cgroups.cpu >= 0 && write(plan->cgroups.cpu, "0", 1) != 1)
-		return give_up(failure, KIND_ENGINE, "cgroup-attach", errno, "joining the cpu group");
+	/* After the groups: a cgroup namespace starts where its maker is at that time. */
 	if (unshare(CLONE_NEWCGROUP) == 0) {
 		measure_applied(&plan->measures, MEASURE_CGROUP_NAMESPACE, "own");
 		return true;
@@ -145,7 +137,7 @@ become_sandbox(struct plan *plan, struct failure *failure)
 	if (sethostname(plan->id, strlen(plan->id)) != 0)
 		return give_up(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);
 	/* Excuses were checked for what fails here; what the parent could not do (control groups, ids) is checked by it. */
-	return enter_cgroup_namespace(plan, failure) && keep_descriptors(plan, failure) && confine_limits(plan, failure) && landlock_apply(plan, failure)
+	return keep_descriptors(plan, failure) && confine_limits(plan, failure) && landlock_apply(plan, failure)
 		&& confine_privileges(plan, failure) && seccomp_apply(plan, failure);
 }
 

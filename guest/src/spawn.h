@@ -7,7 +7,7 @@
  *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run
  *   rootfs.c    what the child sees as its root
  *   confine.c   capabilities, limits and descriptors; seccomp.c and landlock.c beside it
- *   cgroup.c    limits and counters, version 1, hybrid and 2
+ *   cgroup.c    limits and counters, version 1, hybrid and 2; cgroup_host.c finds where they go
  *   idmap.c     which host ids a sandbox gets
  */
 #ifndef CARREL_SPAWN_H

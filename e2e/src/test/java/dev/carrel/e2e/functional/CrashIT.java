@@ -7,9 +7,9 @@ import dev.carrel.bench.ServerProcess;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
 import dev.carrel.e2e.Carrel;
+import dev.carrel.engine.testkit.Eventually;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -96,11 +96,7 @@ class CrashIT {
     }
   }
 
-  private static void await(BooleanSupplier condition) throws InterruptedException {
-    Instant end = Instant.now().plus(Duration.ofSeconds(20));
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("in time").isBefore(end);
-      Thread.sleep(50);
-    }
+  private static void await(BooleanSupplier condition) {
+    Eventually.holds("what the test waits for", Duration.ofSeconds(20), condition);
   }
 }

@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -46,8 +47,7 @@ public final class ApiDescription {
     for (Map.Entry<String, JsonNode> path : root.get("paths").properties()) {
       for (Map.Entry<String, JsonNode> operation : path.getValue().properties()) {
         if (!operation.getKey().equals("parameters")) {
-          operations.add(
-              operation.getKey().toUpperCase(java.util.Locale.ROOT) + " " + path.getKey());
+          operations.add(operation.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey());
         }
       }
     }
@@ -85,15 +85,14 @@ public final class ApiDescription {
   private @Nullable JsonNode operation(String method, String path) {
     for (Map.Entry<String, JsonNode> entry : root.get("paths").properties()) {
       if (fits(entry.getKey(), path)) {
-        return entry.getValue().get(method.toLowerCase(java.util.Locale.ROOT));
+        return entry.getValue().get(method.toLowerCase(Locale.ROOT));
       }
     }
     return null;
   }
 
   private static boolean fits(String template, String path) {
-    String pattern =
-        template.replace("{path}", ".+").replaceAll("\\{\\w+}", "[^/]+").replace("/.+", "/.+");
+    String pattern = template.replace("{path}", ".+").replaceAll("\\{\\w+}", "[^/]+");
     return path.matches(pattern);
   }
 

@@ -1,5 +1,6 @@
 package dev.carrel.server;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.control.ControlSettings;
@@ -87,9 +88,7 @@ class BoundsTest {
                     "POST",
                     sandbox + "/exec",
                     BodyPublishers.ofInputStream(
-                        () ->
-                            new ByteArrayInputStream(
-                                big.getBytes(java.nio.charset.StandardCharsets.UTF_8))))
+                        () -> new ByteArrayInputStream(big.getBytes(UTF_8))))
                 .build());
     assertThat(chunked.status()).isEqualTo(413);
     assertThat(chunked.code()).isEqualTo("too_large");
@@ -117,6 +116,14 @@ class BoundsTest {
       client.send(head("POST", sandbox + "/exec", "Transfer-Encoding: chunked"));
       client.send("7fffffff\r\n" + "x".repeat(1_200_000));
       assertThat(client.readHead()).startsWith("HTTP/1.1 413");
+    }
+  }
+
+  @Test
+  void anEncodingThatIsNotSpokenIsRefused() throws IOException {
+    try (var client = new RawClient(server.port())) {
+      client.send(head("POST", sandbox + "/exec", "Transfer-Encoding: gzip, chunked"));
+      assertThat(client.readAll()).startsWith("HTTP/1.1 501").contains("problem+json");
     }
   }
 

@@ -34,6 +34,7 @@ record Problem(
           Map.entry(422, "Unprocessable Content"),
           Map.entry(429, "Too Many Requests"),
           Map.entry(500, "Internal Server Error"),
+          Map.entry(501, "Not Implemented"),
           Map.entry(502, "Bad Gateway"),
           Map.entry(503, "Service Unavailable"),
           Map.entry(507, "Insufficient Storage"));

@@ -30,7 +30,7 @@ public final class ProblemPages implements DirectHandler {
     String requestId = ids.next();
     int status = defaultStatus.code();
     Problem problem =
-        status >= 500
+        status == 500
             ? Problem.internal(requestId)
             : Problem.of(
                 HttpProblem.of(status, code(status), "the request is not valid HTTP"), requestId);

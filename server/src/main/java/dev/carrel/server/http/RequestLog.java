@@ -1,5 +1,7 @@
 package dev.carrel.server.http;
 
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.spi.Text;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -49,17 +51,17 @@ public final class RequestLog {
     if (match != null && match.parameters().containsKey("id")) {
       line = line.addKeyValue("sandbox", printable(match.parameters().get("id")));
     }
-    exchange
-        .knownCaller()
-        .ifPresent(
-            caller ->
-                LOG.trace(
-                    "request {} is of {}/{}", requestId, caller.tenant(), caller.principal()));
+    Caller caller = exchange.knownCaller().orElse(null);
+    if (caller != null) {
+      line =
+          line.addKeyValue("tenant", printable(caller.tenant()))
+              .addKeyValue("principal", printable(caller.principal()));
+    }
     line.log("request");
   }
 
   private static String printable(String text) {
-    return dev.carrel.spi.Text.printable(text, 32);
+    return Text.printable(text, 64);
   }
 
   private Timer timer(@Nullable Route route, int status) {

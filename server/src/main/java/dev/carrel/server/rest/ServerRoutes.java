@@ -7,6 +7,7 @@ import dev.carrel.server.http.Router;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Language;
 import io.helidon.http.HeaderNames;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
@@ -36,8 +37,7 @@ final class ServerRoutes {
   }
 
   private void metrics(Exchange exchange) {
-    byte[] text =
-        metrics.scrape(exchange.caller()).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+    byte[] text = metrics.scrape(exchange.caller()).getBytes(StandardCharsets.UTF_8);
     exchange.header(HeaderNames.CONTENT_TYPE, PROMETHEUS).bytes(200, text);
   }
 

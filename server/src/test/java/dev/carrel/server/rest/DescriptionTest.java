@@ -10,6 +10,7 @@ import dev.carrel.server.http.Route;
 import dev.carrel.server.http.Router;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -81,7 +82,7 @@ class DescriptionTest {
               .root()
               .get("paths")
               .get(route.template().replace("...", ""))
-              .get(route.method().toLowerCase(java.util.Locale.ROOT))
+              .get(route.method().toLowerCase(Locale.ROOT))
               .path("security");
       boolean open = Set.of("/health", "/docs", "/docs/{asset}").contains(route.template());
       assertThat(route.access() == Route.Access.OPEN).as(route.template()).isEqualTo(open);

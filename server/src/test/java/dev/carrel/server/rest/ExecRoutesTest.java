@@ -161,7 +161,6 @@ class ExecRoutesTest {
       assertThat(exited.data().get("signal").asInt()).isEqualTo(9);
     }
     assertThat(server.get(exec).json().get("status").asText()).isEqualTo("exited");
-    assertThat(server.post(exec + "/signal", "{\"signal\":15}").status()).isEqualTo(409);
     assertThat(server.post(exec + "/stdin", "{\"data\":\"x\"}").status()).isEqualTo(409);
   }
 

@@ -44,8 +44,11 @@ final class Distribution {
   Running start(List<String> command) throws IOException {
     Path out = Files.createTempFile(folder, "out", ".txt");
     Path err = Files.createTempFile(folder, "err", ".txt");
+    // Whoever runs the tests in the background ignores Ctrl-C, and so would what they start.
+    var started = new ArrayList<>(List.of("env", "--default-signal=INT"));
+    started.addAll(command);
     ProcessBuilder builder =
-        new ProcessBuilder(command)
+        new ProcessBuilder(started)
             .redirectInput(new File("/dev/null"))
             .redirectOutput(out.toFile())
             .redirectError(err.toFile());

@@ -61,9 +61,10 @@ def python_suite(module):
 
 
 def in_memory(arguments):
-    """Starts this program anew with a /tmp of its own in memory: quicker, and nothing can be left behind."""
+    """Starts this program anew with a /tmp of its own in memory: quicker, and nothing can be left behind.
+    A checkout below /tmp would be hidden by it, and is tested where it is."""
     mount = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777 tmpfs /tmp && exec "$@"', "sh"]
-    if os.geteuid() == 0 and subprocess.run([*mount, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    if os.geteuid() == 0 and subprocess.run([*mount, "test", "-e", os.path.abspath(__file__)], stderr=subprocess.DEVNULL, check=False).returncode == 0:
         os.execvp(mount[0], [*mount, sys.executable, __file__, "--here", *arguments])
     return main(*arguments)
 

@@ -2,15 +2,18 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.EngineInfo;
+import dev.carrel.sdk.Measure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -132,6 +135,18 @@ final class DoctorCommand implements Callable<Integer> {
       console.line("  " + console.styled(Console.Style.WARN, "! ") + console.safe(problem));
     }
     SandboxCommand.measures(console, engine.isolationMeasures());
+    if (!engine.usable() && !engine.isolation().equals("none")) {
+      console.line(
+          "  To use it without what is missing, and have each sandbox say so: CARREL_%s_ALLOW_MISSING=%s"
+              .formatted(engine.name().toUpperCase(Locale.ROOT), missing(engine)));
+    }
+  }
+
+  private static String missing(EngineInfo engine) {
+    return engine.isolationMeasures().stream()
+        .filter(measure -> !measure.applied())
+        .map(Measure::name)
+        .collect(Collectors.joining(","));
   }
 
   private void heading(String text) {

@@ -49,16 +49,11 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
   public static List<String> leftovers(ServerProcess server, String id) throws IOException {
     List<String> found = new ArrayList<>();
     try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
-      for (Path process :
-          processes.filter(path -> path.getFileName().toString().matches("\\d+")).toList()) {
-        try {
-          if (Files.readString(process.resolve("cgroup")).contains(id)) {
-            found.add(process.toString());
-          }
-        } catch (IOException gone) {
-          continue;
-        }
-      }
+      processes
+          .filter(path -> path.getFileName().toString().matches("\\d+"))
+          .filter(process -> isOf(process, id))
+          .map(Path::toString)
+          .forEach(found::add);
     }
     for (Path root : List.of(Path.of("/sys/fs/cgroup"), server.runDirectory())) {
       try (Stream<Path> folders = Files.find(root, 8, (path, attributes) -> path.endsWith(id))) {
@@ -66,6 +61,14 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
       }
     }
     return found;
+  }
+
+  private static boolean isOf(Path process, String id) {
+    try {
+      return Files.readString(process.resolve("cgroup")).contains(id);
+    } catch (IOException gone) {
+      return false;
+    }
   }
 
   @Override

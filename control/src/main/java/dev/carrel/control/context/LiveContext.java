@@ -8,6 +8,7 @@ import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +70,8 @@ final class LiveContext {
 
   /** Waits in line, first come first served. */
   void takeTurn(int maxWaiting) throws InterruptedException {
-    if (turn.tryAcquire()) {
+    // The plain tryAcquire() would jump the line.
+    if (turn.tryAcquire(0, TimeUnit.NANOSECONDS)) {
       checkDeleted();
       return;
     }

@@ -5,6 +5,7 @@ import dev.carrel.spi.ExecEvent.Output;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -19,10 +20,11 @@ import org.jspecify.annotations.Nullable;
  * only the last mebibyte is kept. One thread appends, any may read.
  *
  * <p>A reader may be pinned: past the file's end the writer then waits for it instead of dropping
- * what it has not seen.
+ * what it has not seen, as long as the reader comes back for more within a minute.
  */
 final class OutputLog {
   private static final int RING_BLOCKS = 16;
+  private static final Duration PIN_PATIENCE = Duration.ofMinutes(1);
   private static final long NOT_PINNED = Long.MAX_VALUE;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -235,10 +237,6 @@ final class OutputLog {
     }
   }
 
-  boolean await(long offset, long time, TimeUnit unit) throws InterruptedException {
-    return await(offset, unit.toNanos(time));
-  }
-
   /** From now on the writer does not drop what is after this offset. */
   void pin(long offset) {
     lock.lock();
@@ -275,7 +273,11 @@ final class OutputLog {
       OutputBlock dropped = null;
       if (ring.size() == RING_BLOCKS) {
         while (pinned < ring.getFirst().to()) {
-          room.await();
+          if (!room.await(PIN_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
+            // It has stopped reading altogether: it will find a gap, should it come back.
+            pinnable = false;
+            pinned = NOT_PINNED;
+          }
         }
         dropped = ring.removeFirst();
         lossy = true;

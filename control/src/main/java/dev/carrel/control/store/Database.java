@@ -198,11 +198,16 @@ public final class Database implements AutoCloseable {
 
   private boolean writeBatch(List<Pending> batch) {
     boolean stop = false;
-    write(
-        handle -> {
-          batch.forEach(item -> writeOne(handle, item));
-          return true;
-        });
+    try {
+      write(
+          handle -> {
+            batch.forEach(item -> writeOne(handle, item));
+            return true;
+          });
+    } catch (RuntimeException e) {
+      // The top of a loop: a full disk costs this bookkeeping, not all that is to come.
+      LOG.error("bookkeeping of {} items was not written", batch.size(), e);
+    }
     for (Pending item : batch) {
       switch (item) {
         case Pending.Write(_, var written) -> written.run();

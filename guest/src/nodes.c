@@ -204,8 +204,9 @@ node_path(const struct node *node, char *path, size_t size)
 int
 node_open(const struct node *node, int top)
 {
+	/* Opened anew, not copied: a copy would share the place in the directory that a former look has read up to. */
 	if (node->parent == NULL)
-		return fcntl(top, F_DUPFD_CLOEXEC, 5);
+		return openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	int parent = node_open(node->parent, top);
 	if (parent < 0)
 		return -1;

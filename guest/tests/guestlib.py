@@ -1,5 +1,6 @@
 """Starts the real guest in `init` mode and speaks its protocol: see spec/guest-protocol.md. Standard library only."""
 
+import errno
 import os
 import resource
 import shutil
@@ -75,8 +76,13 @@ class Connection:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(TIMEOUT)
         self.buffer = bytearray()
+        end = time.monotonic() + TIMEOUT
         try:
-            self.socket.connect(path)
+            # A full queue answers "try again" to a socket with a time limit instead of letting it wait.
+            while (error := self.socket.connect_ex(path)) == errno.EAGAIN and time.monotonic() < end:
+                time.sleep(0.001)
+            if error:
+                raise OSError(error, os.strerror(error), path)
         except OSError:
             self.socket.close()
             raise

@@ -1,6 +1,7 @@
 """The change report."""
 
 import os
+import signal
 import time
 import unittest
 
@@ -118,10 +119,17 @@ class Changes(GuestTest):
     def test_a_flood_of_events_is_survived_and_said(self):
         """More events than the kernel queues: created and deleted files are found by looking, and the loss is told."""
         with self.guest() as guest:
+            self.changes(guest, "echo > old; echo > kept")
             script = ("import os\nfor i in range(30000):\n open('a', 'w').close(); os.rename('a', 'b'); os.remove('b')\n"
-                      "open('last', 'w').close()")
-            result = guest.run("/usr/bin/python3", "-c", script, changes=1)
-            self.assertEqual({"last": CREATED}, result.changes)
+                      "os.remove('old'); open('last', 'w').close()")
+            connection = guest.start("/usr/bin/python3", "-c", script, changes=1)
+            connection.expect(STARTED)
+            # Nobody fetches the events, however quick the guest is.
+            os.kill(guest.process.pid, signal.SIGSTOP)
+            self.wait(lambda: os.path.exists(os.path.join(guest.workspace, "last")))
+            os.kill(guest.process.pid, signal.SIGCONT)
+            result = connection.collect()
+            self.assertEqual(({"old": DELETED, "last": CREATED}, 1), (result.changes, result.number(39)))
             self.assertEqual({"next": CREATED}, self.changes(guest, "echo > next"))
 
     def test_directories_too_deep_to_watch_are_told(self):

@@ -5,6 +5,7 @@ import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
@@ -93,14 +94,8 @@ public final class ControlFixture implements AutoCloseable {
   }
 
   /** Waits for what must come true by itself. */
-  public static void eventually(BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - end > 0) {
-        throw new AssertionError("did not come true in 20 s");
-      }
-      Thread.sleep(Duration.ofMillis(5));
-    }
+  public static void eventually(BooleanSupplier condition) {
+    Eventually.holds("what the test waits for", Duration.ofSeconds(20), condition);
   }
 
   private Control open() {

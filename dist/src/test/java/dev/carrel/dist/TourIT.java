@@ -29,8 +29,8 @@ class TourIT {
         block
             .group(1)
             .replace("./carrel doctor", "./carrel doctor || true")
-            .replace("./carrel", Distribution.program())
-            .replace("/tmp/", folder + "/");
+            .replace("/tmp/", folder + "/")
+            .replace("./carrel", Distribution.program());
 
     Ended ended = new Distribution(folder).run(List.of("bash", "-euo", "pipefail", "-c", tour));
 

@@ -98,7 +98,9 @@ final class NativeEngine implements Engine {
             measure.name()
                 + " cannot be applied: "
                 + measure.detail()
-                + (allowed ? " (allowed)" : "; allow its absence with allow-missing or mend it"));
+                + (allowed
+                    ? " (allowed)"
+                    : "; allow its absence with native.allow-missing or mend it"));
       }
     }
     return new Capabilities(NAME, RUNTIME, usable, isolation, problems);
@@ -219,7 +221,8 @@ final class NativeEngine implements Engine {
     return switch (answer.text(Frame.KIND)) {
       case "isolation" ->
           new SandboxException(ErrorCode.ISOLATION_NOT_AVAILABLE, message)
-              .withHint("mend it on the host, or accept its absence with allow-missing: " + step);
+              .withHint(
+                  "mend it on the host, or accept its absence with native.allow-missing: " + step);
       case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
       case "busy" -> new SandboxException(ErrorCode.LIMIT_REACHED, message);
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);

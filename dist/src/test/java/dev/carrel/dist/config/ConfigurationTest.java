@@ -9,13 +9,18 @@ import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ConfigurationTest {
@@ -263,6 +268,25 @@ class ConfigurationTest {
                     Settings.of(Optional.empty(), Map.of(), Map.of("engine.default", "process")),
                     USER))
         .hasMessageContaining("engine.allowed");
+  }
+
+  @Test
+  void hintsNameKeysThatExist() throws IOException {
+    Pattern raise = Pattern.compile("(?:raise|and|with|under|to) ([a-z]+\\.[a-z]+(?:-[a-z]+)*)");
+    Path root = Path.of(System.getProperty("carrel.root", ".."));
+    var named = new TreeSet<String>();
+    for (String module : List.of("control", "server", "engines/native", "engines/process")) {
+      try (Stream<Path> sources = Files.walk(root.resolve(module + "/src/main/java"))) {
+        for (Path source : sources.filter(file -> file.toString().endsWith(".java")).toList()) {
+          Files.readString(source)
+              .lines()
+              .filter(line -> line.contains("\""))
+              .flatMap(line -> raise.matcher(line).results())
+              .forEach(match -> named.add(match.group(1)));
+        }
+      }
+    }
+    assertThat(named).isNotEmpty().isSubsetOf(usual.keys().keySet());
   }
 
   private static Configuration configuration(Map<String, String> flags) {

@@ -115,9 +115,18 @@ class ResourceIT {
     try (Box box = api.create("{}")) {
       box.put(
           "evade.py",
-          "import os,signal,time\nfor s in (1,2,3,15): signal.signal(s,signal.SIG_IGN)\n"
-              + "if os.fork()==0:\n  os.setsid()\n  if os.fork()==0:\n    open('/workspace/daemon','w').write(str(os.getpid()))\n    time.sleep(600)\n  os._exit(0)\n"
-              + "os.wait()\ntime.sleep(600)\n");
+          """
+          import os, signal, time
+          for number in (1, 2, 3, 15): signal.signal(number, signal.SIG_IGN)
+          if os.fork() == 0:
+              os.setsid()
+              if os.fork() == 0:
+                  open('/workspace/daemon', 'w').write(str(os.getpid()))
+                  time.sleep(600)
+              os._exit(0)
+          os.wait()
+          time.sleep(600)
+          """);
       Instant start = Instant.now();
       JsonNode result = box.exec("/usr/bin/python3 /workspace/evade.py; echo survived", 3);
       assertThat(Duration.between(start, Instant.now())).isLessThan(Duration.ofSeconds(12));

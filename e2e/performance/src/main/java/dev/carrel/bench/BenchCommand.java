@@ -87,14 +87,24 @@ public final class BenchCommand implements Callable<Integer> {
       report.add(Row.figure("server start to first answer", server.startMillis(), "ms", 1000));
       report.add(Row.figure("server RSS, idle", server.residentMebibytes(), "MiB", 150));
       ServerBench bench = new ServerBench(server, report, count);
-      step("requests");
-      bench.measure();
-      step("memory");
-      bench.memory();
-      step("throughput");
-      bench.throughput();
-      step("leaks");
-      bench.leaks(cycles);
+      attempt(report, "requests", bench::measure);
+      attempt(report, "memory", bench::memory);
+      attempt(report, "throughput", bench::throughput);
+      attempt(report, "leaks", () -> bench.leaks(cycles));
+    }
+  }
+
+  /** One part of the run; what was measured before stays when it fails. */
+  private interface Part {
+    void run() throws Exception;
+  }
+
+  private static void attempt(Report report, String name, Part part) throws Exception {
+    step(name);
+    try {
+      part.run();
+    } catch (IOException e) {
+      report.notRun(name, e.toString());
     }
   }
 

@@ -10,7 +10,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.ParameterException;
@@ -23,6 +26,7 @@ public final class Cli {
 
   static final int USAGE = 2;
   static final int INTERRUPTED = 130;
+  private static final String COMPLETION = "completion";
 
   private final Host host;
   private final InputStream in;
@@ -39,47 +43,66 @@ public final class Cli {
   public int run(List<String> arguments) {
     var terminal = new Terminal();
     var console = new Console(out, err, terminal, host.settings().colours());
-    CommandLine commandLine = commandLine(new Session(host, console, terminal, in));
-    return commandLine.execute(arguments.toArray(String[]::new));
+    var session = new Session(host, console, terminal, in);
+    return commandLine(session, arguments).execute(arguments.toArray(String[]::new));
   }
 
-  private CommandLine commandLine(Session session) {
+  private CommandLine commandLine(Session session, List<String> arguments) {
     boolean colours = host.settings().colours() && session.terminal().isTerminal(1);
-    CommandLine carrel = commands(session);
-    host.furtherCommands().forEach(carrel::addSubcommand);
+    CommandLine carrel = new CommandLine(new RootCommand());
+    needed(session, arguments).values().forEach(command -> carrel.addSubcommand(command.get()));
     return carrel
-        .addSubcommand(new CompletionCommand(session))
-        .addSubcommand(new VersionCommand(session))
         .setOut(new PrintWriter(out, true, StandardCharsets.UTF_8))
         .setErr(new PrintWriter(err, true, StandardCharsets.UTF_8))
         .setColorScheme(CommandLine.Help.defaultColorScheme(colours ? Ansi.ON : Ansi.OFF))
         .setUsageHelpWidth(100)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExpandAtFiles(false)
-        .setParameterExceptionHandler((e, arguments) -> usageError(session.console(), e))
+        .setParameterExceptionHandler((e, given) -> usageError(session.console(), e))
         .setExecutionExceptionHandler((e, command, result) -> failure(session.console(), e));
   }
 
+  /**
+   * The command that is called, or all of them where they are shown or searched. Reading the
+   * annotations of all takes picocli longer than many a command runs.
+   */
+  private Map<String, Supplier<Object>> needed(Session session, List<String> arguments) {
+    Map<String, Supplier<Object>> all = commands(session);
+    String name = arguments.isEmpty() ? "" : arguments.getFirst();
+    Supplier<Object> called = all.get(name);
+    return called == null || name.equals(COMPLETION) ? all : Map.of(name, called);
+  }
+
   // In the order in which a newcomer wants to read them.
-  private static CommandLine commands(Session session) {
-    return new CommandLine(new RootCommand())
-        .addSubcommand(new RunCommand(session))
-        .addSubcommand(new ServeCommand(session))
-        .addSubcommand(
-            new CommandLine(new SandboxCommand())
-                .addSubcommand(new SandboxCommand.Create(session))
-                .addSubcommand(new SandboxCommand.ListAll(session))
-                .addSubcommand(new SandboxCommand.Show(session))
-                .addSubcommand(new SandboxCommand.Delete(session)))
-        .addSubcommand(new ExecCommand(session))
-        .addSubcommand(new CodeCommand(session))
-        .addSubcommand(
-            new CommandLine(new FilesCommand())
-                .addSubcommand(new FilesCommand.Ls(session))
-                .addSubcommand(new FilesCommand.Get(session))
-                .addSubcommand(new FilesCommand.Put(session))
-                .addSubcommand(new FilesCommand.Rm(session)))
-        .addSubcommand(new DoctorCommand(session));
+  private Map<String, Supplier<Object>> commands(Session session) {
+    var commands = new LinkedHashMap<String, Supplier<Object>>();
+    commands.put("run", () -> new RunCommand(session));
+    commands.put("serve", () -> new ServeCommand(session));
+    commands.put("sandbox", () -> sandbox(session));
+    commands.put("exec", () -> new ExecCommand(session));
+    commands.put("code", () -> new CodeCommand(session));
+    commands.put("files", () -> files(session));
+    commands.put("doctor", () -> new DoctorCommand(session));
+    commands.putAll(host.furtherCommands());
+    commands.put(COMPLETION, () -> new CompletionCommand(session));
+    commands.put("version", () -> new VersionCommand(session));
+    return commands;
+  }
+
+  private static CommandLine sandbox(Session session) {
+    return new CommandLine(new SandboxCommand())
+        .addSubcommand(new SandboxCommand.Create(session))
+        .addSubcommand(new SandboxCommand.ListAll(session))
+        .addSubcommand(new SandboxCommand.Show(session))
+        .addSubcommand(new SandboxCommand.Delete(session));
+  }
+
+  private static CommandLine files(Session session) {
+    return new CommandLine(new FilesCommand())
+        .addSubcommand(new FilesCommand.Ls(session))
+        .addSubcommand(new FilesCommand.Get(session))
+        .addSubcommand(new FilesCommand.Put(session))
+        .addSubcommand(new FilesCommand.Rm(session));
   }
 
   private static int usageError(Console console, ParameterException e) {

@@ -15,12 +15,6 @@ import java.util.List;
  * Colours and progress only where a person looks.
  */
 final class Console {
-  private static final ObjectMapper JSON =
-      JsonMapper.builder()
-          .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-          .addModule(new SimpleModule().addSerializer(Instant.class, ToStringSerializer.instance))
-          .build();
-
   /** What a piece of text means; how it looks is decided here. */
   enum Style {
     GOOD("32"),
@@ -65,7 +59,7 @@ final class Console {
 
   void json(Object value) {
     try {
-      line(JSON.writerWithDefaultPrettyPrinter().writeValueAsString(value));
+      line(Json.MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(value));
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException("not expressible as JSON: " + value.getClass(), e);
     }
@@ -74,7 +68,7 @@ final class Console {
   /** One JSON value on one line, for streams of them. */
   void jsonLine(Object value) {
     try {
-      line(JSON.writeValueAsString(value));
+      line(Json.MAPPER.writeValueAsString(value));
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException("not expressible as JSON: " + value.getClass(), e);
     }
@@ -116,5 +110,14 @@ final class Console {
 
   private static String paint(String text, Style style, boolean colours) {
     return colours ? "\033[" + style.code + "m" + text + "\033[0m" : text;
+  }
+
+  /** Apart, so that only those who ask for JSON wait for Jackson to be set up. */
+  private static final class Json {
+    static final ObjectMapper MAPPER =
+        JsonMapper.builder()
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .addModule(new SimpleModule().addSerializer(Instant.class, ToStringSerializer.instance))
+            .build();
   }
 }

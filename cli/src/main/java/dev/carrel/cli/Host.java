@@ -1,7 +1,9 @@
 package dev.carrel.cli;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * What the command line needs from the program around it: settings, and servers. The command line
@@ -31,8 +33,8 @@ public interface Host {
   /** Every setting that {@link ServeOptions#settings} can have, as {@code key=default}. */
   List<String> settingKeys();
 
-  /** Further commands of the program, as picocli takes them. */
-  List<Object> furtherCommands();
+  /** Further commands of the program by name, as picocli takes them. */
+  Map<String, Supplier<Object>> furtherCommands();
 
   /**
    * What the caller's surroundings say.

@@ -171,8 +171,8 @@ final class ThisHost implements Host {
   }
 
   @Override
-  public List<Object> furtherCommands() {
-    return List.of(new BenchCommand(environment.home()));
+  public Map<String, Supplier<Object>> furtherCommands() {
+    return Map.of("bench", () -> new BenchCommand(environment.home()));
   }
 
   /** A wrong setting, as the command line reports failures. */

@@ -160,6 +160,27 @@ class CommandLineIT {
   }
 
   @Test
+  void everyCommandIsListedUnderItsOwnName() {
+    String help = desk.carrel("--help").out();
+    for (String command :
+        new String[] {
+          "run",
+          "serve",
+          "sandbox",
+          "exec",
+          "code",
+          "files",
+          "doctor",
+          "bench",
+          "completion",
+          "version"
+        }) {
+      assertThat(help).containsPattern("(?m)^  " + command + " ");
+      assertThat(desk.carrel(command, "--help").out()).startsWith("Usage: carrel " + command);
+    }
+  }
+
+  @Test
   void completionIsValidShell() throws Exception {
     Path script = Files.writeString(folder.resolve("completion"), desk.carrel("completion").out());
 

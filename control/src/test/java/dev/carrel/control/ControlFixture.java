@@ -118,6 +118,6 @@ public final class ControlFixture implements AutoCloseable {
         .filter(provider -> provider.name().equals(name))
         .findFirst()
         .orElseThrow()
-        .create(new EngineSettings(run, lib, Set.of()));
+        .create(new EngineSettings(run, run.resolve("volumes"), lib, Set.of()));
   }
 }

@@ -214,7 +214,7 @@ final class RecoveryIT {
     Path lib = Path.of(System.getProperty("carrel.lib"));
     try (Engine engine = ControlFixture.engine("process", fixture.run(), lib)) {
       engine.recover().forEach(Machine::destroy);
-      engine.start(orphan, new MachineSpec(new RootImage.Host(), lost.limits(), null));
+      engine.start(orphan, new MachineSpec(new RootImage.Host(), lost.limits(), null, null));
     }
     Control next = fixture.reopen();
 

@@ -59,6 +59,7 @@ final class RunningServer implements AutoCloseable {
     var settings =
         new EngineSettings(
             configuration.storage().run(),
+            configuration.control().dataDirectory().resolve("volumes"),
             configuration.control().libDirectory(),
             configuration.engine().allowMissing());
     var engines = new ArrayList<Engine>();

@@ -95,7 +95,9 @@ public final class LiveServer implements AutoCloseable {
               .filter(provider -> provider.name().equals("process"))
               .findFirst()
               .orElseThrow()
-              .create(new EngineSettings(directory.resolve("run"), lib, Set.of()));
+              .create(
+                  new EngineSettings(
+                      directory.resolve("run"), directory.resolve("volumes"), lib, Set.of()));
       ControlSettings defaults = ControlSettings.defaults(directory.resolve("data"), lib);
       var processOnly =
           new ControlSettings(

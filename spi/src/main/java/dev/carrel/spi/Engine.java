@@ -1,6 +1,7 @@
 package dev.carrel.spi;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Starts isolated machines and reaches the guest inside them. An engine never runs a command: that
@@ -26,6 +27,11 @@ public interface Engine extends AutoCloseable {
    *     ISOLATION_NOT_AVAILABLE}
    */
   Machine start(SandboxId id, MachineSpec spec);
+
+  /** The files that outlive machines; empty where this engine cannot keep any on this host. */
+  default Optional<Volumes> volumes() {
+    return Optional.empty();
+  }
 
   /**
    * The machines that an earlier server process started and that still run; remains of dead ones

@@ -24,10 +24,46 @@ public interface Machine {
   Optional<Death> death();
 
   /**
-   * Ends every process and removes everything of this machine. Idempotent; returns when all is
-   * gone.
+   * Stops every process where it is, memory kept; idempotent. A paused machine can be destroyed,
+   * and stays paused when the server ends.
+   *
+   * @throws SandboxException {@code NOT_SUPPORTED} where the engine cannot
+   */
+  default void pause() {
+    throw notSupported("pause");
+  }
+
+  /** Lets every process go on; idempotent. */
+  default void resume() {
+    throw notSupported("resume");
+  }
+
+  /** Whether {@link #pause} was the last word. */
+  default boolean paused() {
+    return false;
+  }
+
+  /**
+   * Changes memory, cpus and pids while it runs; the other limits stay. Returns the limits in
+   * force.
+   *
+   * @throws SandboxException {@code NOT_SUPPORTED} where the engine cannot, {@code WRONG_STATE}
+   *     when more is in use than would be allowed
+   */
+  default Limits limit(Limits wanted) {
+    throw notSupported("change limits of");
+  }
+
+  /**
+   * Ends every process and removes everything of this machine but its volume. Idempotent; returns
+   * when all is gone.
    */
   void destroy();
+
+  private SandboxException notSupported(String what) {
+    return new SandboxException(
+        ErrorCode.NOT_SUPPORTED, "the engine of " + id() + " cannot " + what + " a machine");
+  }
 
   /**
    * What a machine has used.

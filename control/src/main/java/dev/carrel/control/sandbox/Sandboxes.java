@@ -285,7 +285,8 @@ public final class Sandboxes {
     Machine machine;
     try {
       machine =
-          engine.start(row.id(), new MachineSpec(rules.root(row.image()), row.limits(), null));
+          engine.start(
+              row.id(), new MachineSpec(rules.root(row.image()), row.limits(), null, null));
     } catch (SandboxException e) {
       throw startFailed(row, e);
     } catch (RuntimeException e) {

@@ -126,7 +126,7 @@ final class FolderImageIT extends MachineTests {
 
   private void assertRefused(Path path) {
     SandboxId id = SandboxId.random();
-    var spec = new MachineSpec(new RootImage.Folder(path), spec().limits(), null);
+    var spec = new MachineSpec(new RootImage.Folder(path), spec().limits(), null, null);
 
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> engine().start(id, spec))
@@ -136,7 +136,7 @@ final class FolderImageIT extends MachineTests {
   }
 
   private String output(String line) {
-    var spec = new MachineSpec(new RootImage.Folder(image), spec().limits(), null);
+    var spec = new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null);
     Finished finished = Finished.shell(Guest.of(start(spec)), line);
     return finished.stdout();
   }

@@ -49,8 +49,11 @@ final class HardeningIT {
     run = Files.createTempDirectory("carrel-");
     bundle = Files.createTempDirectory("carrel-runc-");
     var lib = Path.of(System.getProperty("carrel.lib", ""));
-    engine = new NativeEngineProvider().create(new EngineSettings(run, lib, Set.of()));
-    machine = engine.start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null));
+    engine =
+        new NativeEngineProvider()
+            .create(new EngineSettings(run, run.resolve("volumes"), lib, Set.of()));
+    machine =
+        engine.start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null, null));
     host = Profile.ofHost();
     runc = Profile.ofRunc(bundle);
     sandbox = Profile.ofSandbox(machine);
@@ -172,7 +175,7 @@ final class HardeningIT {
   void idsAreOfNoUserOfTheHostAndOfNoOtherSandbox() throws Exception {
     assertThat(Long.parseLong(sandbox.at("uid-map"))).isGreaterThan(1 << 30);
     Machine second =
-        engine.start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null));
+        engine.start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null, null));
     try {
       String map = Finished.shell(Guest.of(second), "cat /proc/self/uid_map").stdout();
       assertThat(map.strip().split("\\s+", -1)[1]).isNotEqualTo(sandbox.at("uid-map"));

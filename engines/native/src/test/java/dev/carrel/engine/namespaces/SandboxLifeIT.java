@@ -89,7 +89,7 @@ final class SandboxLifeIT extends MachineTests {
                   throw new java.io.UncheckedIOException(e);
                 }
               });
-      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket));
+      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket, null));
       String connect =
           "import socket; print(socket.create_connection(('127.0.0.1', 3128)).recv(9).decode())";
 

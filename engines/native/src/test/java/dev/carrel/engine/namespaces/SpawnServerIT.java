@@ -92,7 +92,9 @@ final class SpawnServerIT extends MachineTests {
       // Bytes after the program's end change its sum and nothing else.
       Files.write(program, new byte[] {1}, StandardOpenOption.APPEND);
       program.toFile().setExecutable(true);
-      var settings = new EngineSettings(runDirectory(), copy, allowMissing());
+      var settings =
+          new EngineSettings(
+              runDirectory(), runDirectory().resolve("volumes"), copy, allowMissing());
       try (Engine other = openEngine(settings)) {
         List<Machine> found = other.recover();
 
@@ -121,7 +123,8 @@ final class SpawnServerIT extends MachineTests {
   void removingTheRunDirectoryEndsWhatNobodyCanReach() throws Exception {
     Path other = Files.createTempDirectory("carrel-");
     Machine machine;
-    try (Engine lost = openEngine(new EngineSettings(other, lib(), allowMissing()))) {
+    try (Engine lost =
+        openEngine(new EngineSettings(other, other.resolve("volumes"), lib(), allowMissing()))) {
       machine = lost.start(SandboxId.random(), spec());
       Leftovers.delete(other);
     }

@@ -123,7 +123,7 @@ public abstract class EngineContract extends GuestContract {
   void startThatFailsSaysWhereAndLeavesNothing() {
     SandboxId id = SandboxId.random();
     Path absent = runDirectory().resolve("no-such-image");
-    var spec = new MachineSpec(new RootImage.Folder(absent), spec().limits(), null);
+    var spec = new MachineSpec(new RootImage.Folder(absent), spec().limits(), null, null);
 
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> engine().start(id, spec))
@@ -236,7 +236,7 @@ public abstract class EngineContract extends GuestContract {
     Path socket = runDirectory().resolve("egress.sock");
     try (var proxy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       proxy.bind(UnixDomainSocketAddress.of(socket));
-      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket));
+      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket, null));
       if (!applied(machine, "network-namespace")) {
         return; // the port would be the host's own
       }

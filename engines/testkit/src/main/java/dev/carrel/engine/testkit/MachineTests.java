@@ -83,17 +83,18 @@ public abstract class MachineTests {
     if (lib == null) {
       throw new IllegalStateException("system property carrel.lib names the guest's folder");
     }
-    return new EngineSettings(runDirectory, Path.of(lib), allowMissing());
+    return new EngineSettings(
+        runDirectory, runDirectory.resolve("volumes"), Path.of(lib), allowMissing());
   }
 
   /** What the tests start unless they say otherwise. */
   protected static MachineSpec spec() {
     var limits = new Limits(DataSize.ofMebibytes(256), 1, 128, DataSize.ofMebibytes(64), 1024);
-    return new MachineSpec(new RootImage.Host(), limits, null);
+    return new MachineSpec(new RootImage.Host(), limits, null, null);
   }
 
   protected static MachineSpec withLimits(Limits limits) {
-    return new MachineSpec(new RootImage.Host(), limits, null);
+    return new MachineSpec(new RootImage.Host(), limits, null, null);
   }
 
   /** A machine that is destroyed at the end of the test. */

@@ -19,8 +19,9 @@ final class OtherServer {
 
   public static void main(String[] arguments) throws IOException {
     List<String> missing = List.of(arguments).subList(3, arguments.length);
+    Path run = Path.of(arguments[1]);
     var settings =
-        new EngineSettings(Path.of(arguments[1]), Path.of(arguments[2]), Set.copyOf(missing));
+        new EngineSettings(run, run.resolve("volumes"), Path.of(arguments[2]), Set.copyOf(missing));
     EngineProvider provider =
         ServiceLoader.load(EngineProvider.class).stream()
             .map(ServiceLoader.Provider::get)

@@ -29,4 +29,16 @@ public record ControlSettings(
         ContextSettings.defaults(),
         FileSettings.defaults());
   }
+
+  public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
+    return new ControlSettings(dataDirectory, libDirectory, newSandboxes, execs, contexts, files);
+  }
+
+  public ControlSettings withExecs(ExecSettings newExecs) {
+    return new ControlSettings(dataDirectory, libDirectory, sandboxes, newExecs, contexts, files);
+  }
+
+  public ControlSettings withFiles(FileSettings newFiles) {
+    return new ControlSettings(dataDirectory, libDirectory, sandboxes, execs, contexts, newFiles);
+  }
 }

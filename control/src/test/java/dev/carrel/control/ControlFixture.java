@@ -101,14 +101,7 @@ public final class ControlFixture implements AutoCloseable {
   private Control open() {
     Path lib = Path.of(System.getProperty("carrel.lib"));
     var defaults = ControlSettings.defaults(data(), lib);
-    var settings =
-        new ControlSettings(
-            defaults.dataDirectory(),
-            defaults.libDirectory(),
-            defaults.sandboxes().withEngines(engine, Set.of(engine)),
-            defaults.execs(),
-            defaults.contexts(),
-            defaults.files());
+    var settings = defaults.withSandboxes(defaults.sandboxes().withEngines(engine, Set.of(engine)));
     return Control.open(change.apply(settings), List.of(engine(engine, run(), lib)));
   }
 

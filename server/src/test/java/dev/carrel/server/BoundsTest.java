@@ -3,7 +3,6 @@ package dev.carrel.server;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.carrel.control.ControlSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.spi.DataSize;
@@ -29,14 +28,11 @@ class BoundsTest {
             LiveServer.settings()
                 .withTimes(Duration.ofSeconds(1), Duration.ofMillis(200), Duration.ofSeconds(5)),
             defaults ->
-                new ControlSettings(
-                    defaults.dataDirectory(),
-                    defaults.libDirectory(),
-                    defaults.sandboxes().withMaxSandboxes(10, 2),
-                    defaults.execs(),
-                    defaults.contexts(),
-                    new FileSettings(
-                        DataSize.ofMebibytes(1), 1000, 1000, 1000, DataSize.ofMebibytes(64))));
+                defaults
+                    .withSandboxes(defaults.sandboxes().withMaxSandboxes(10, 2))
+                    .withFiles(
+                        new FileSettings(
+                            DataSize.ofMebibytes(1), 1000, 1000, 1000, DataSize.ofMebibytes(64))));
     sandbox = server.sandbox();
   }
 

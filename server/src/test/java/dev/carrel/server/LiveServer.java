@@ -100,13 +100,7 @@ public final class LiveServer implements AutoCloseable {
                       directory.resolve("run"), directory.resolve("volumes"), lib, Set.of()));
       ControlSettings defaults = ControlSettings.defaults(directory.resolve("data"), lib);
       var processOnly =
-          new ControlSettings(
-              defaults.dataDirectory(),
-              lib,
-              defaults.sandboxes().withEngines("process", Set.of("process")),
-              defaults.execs(),
-              defaults.contexts(),
-              defaults.files());
+          defaults.withSandboxes(defaults.sandboxes().withEngines("process", Set.of("process")));
       Control control = Control.open(tuning.tune(processOnly), List.of(engine));
       var server = CarrelServer.start(settings, control, TokenFile.openOrCreate(tokens));
       return new LiveServer(directory, control, server);

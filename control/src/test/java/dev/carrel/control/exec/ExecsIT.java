@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
-import dev.carrel.control.ControlSettings;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
@@ -238,16 +237,7 @@ final class ExecsIT {
   @Test
   void aForegroundReaderGetsEveryByteBeyondTheSpillLimit() throws Exception {
     fixture.close();
-    fixture =
-        new ControlFixture(
-            settings ->
-                new ControlSettings(
-                    settings.dataDirectory(),
-                    settings.libDirectory(),
-                    settings.sandboxes(),
-                    small(settings.execs()),
-                    settings.contexts(),
-                    settings.files()));
+    fixture = new ControlFixture(settings -> settings.withExecs(small(settings.execs())));
     execs = fixture.control().execs();
     sandbox = fixture.sandbox();
     long total = 0;

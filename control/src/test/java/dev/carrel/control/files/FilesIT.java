@@ -207,12 +207,7 @@ final class FilesIT {
 
   private static ControlSettings small(ControlSettings settings) {
     FileSettings usual = settings.files();
-    return new ControlSettings(
-        settings.dataDirectory(),
-        settings.libDirectory(),
-        settings.sandboxes(),
-        settings.execs(),
-        settings.contexts(),
+    return settings.withFiles(
         new FileSettings(
             DataSize.ofMebibytes(5),
             usual.maxEntries(),

@@ -332,16 +332,11 @@ final class SandboxesIT {
   }
 
   private static ControlSettings small(ControlSettings settings) {
-    return new ControlSettings(
-        settings.dataDirectory(),
-        settings.libDirectory(),
+    return settings.withSandboxes(
         settings
             .sandboxes()
             .withMaxSandboxes(10, 3)
             .withImages(Map.of("folder", Path.of("/nonexistent")))
-            .withWatch(Duration.ofDays(1), Duration.ofMillis(50)),
-        settings.execs(),
-        settings.contexts(),
-        settings.files());
+            .withWatch(Duration.ofDays(1), Duration.ofMillis(50)));
   }
 }

@@ -22,11 +22,19 @@ final class Samples {
    * after the last.
    */
   static Samples time(int count, long gapMillis, Callable<?> operation) throws Exception {
+    return time(count, gapMillis, () -> {}, operation);
+  }
+
+  /** As above, with something to be done before each call and not to be timed. */
+  static Samples time(int count, long gapMillis, Preparation before, Callable<?> operation)
+      throws Exception {
     for (int i = 0; i < Math.max(1, count / 10); i++) {
+      before.run();
       operation.call();
     }
     long[] nanos = new long[count];
     for (int i = 0; i < count; i++) {
+      before.run();
       if (gapMillis > 0) {
         Thread.sleep(gapMillis);
       }
@@ -35,6 +43,11 @@ final class Samples {
       nanos[i] = System.nanoTime() - start;
     }
     return of(nanos);
+  }
+
+  /** What has to be so before a call. */
+  interface Preparation {
+    void run() throws Exception;
   }
 
   double p50Millis() {

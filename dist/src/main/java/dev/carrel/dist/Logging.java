@@ -1,11 +1,13 @@
 package dev.carrel.dist;
 
+import ch.qos.logback.classic.AsyncAppender;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.encoder.JsonEncoder;
 import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.filter.ThresholdFilter;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.rolling.FixedWindowRollingPolicy;
@@ -23,6 +25,7 @@ import org.slf4j.LoggerFactory;
 final class Logging {
   private static final String FILE_SIZE = "10MB";
   private static final int OLD_FILES = 4;
+  private static final int QUEUE = 1024;
 
   private Logging() {}
 
@@ -53,7 +56,7 @@ final class Logging {
     trigger.start();
     rolling.start();
     appender.start();
-    root.addAppender(appender);
+    root.addAppender(inBackground(context, appender));
     takeOverJavaLogging();
     return file;
   }
@@ -80,7 +83,26 @@ final class Logging {
       appender.addFilter(filter);
     }
     appender.start();
-    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).addAppender(appender);
+    context
+        .getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)
+        .addAppender(inBackground(context, appender));
+  }
+
+  /** No request waits for its line to be written; none is dropped, and an end writes them all. */
+  private static Appender<ILoggingEvent> inBackground(
+      LoggerContext context, Appender<ILoggingEvent> appender) {
+    var queue = new AsyncAppender();
+    queue.setContext(context);
+    queue.setQueueSize(QUEUE);
+    queue.setDiscardingThreshold(0);
+    queue.addAppender(appender);
+    queue.start();
+    return queue;
+  }
+
+  /** Writes what is still to be written; later lines go nowhere. */
+  static void end() {
+    context().reset();
   }
 
   private static LoggerContext context() {

@@ -227,6 +227,7 @@ final class ThisHost implements Host {
     @Override
     public void close() {
       server.close();
+      Logging.end();
       after.run();
     }
   }
@@ -246,6 +247,7 @@ final class ThisHost implements Host {
     @Override
     public void close() {
       server.close();
+      Logging.end();
     }
   }
 }

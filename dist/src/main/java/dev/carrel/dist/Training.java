@@ -36,7 +36,7 @@ final class Training {
   // Enough for the compiler's thresholds: with the profiles in the cache a new server runs its
   // frequent paths compiled within a second instead of after some thousand requests.
   private static final int REQUESTS = 2500;
-  private static final int LIVES = 60;
+  private static final int LIVES = 400;
 
   private Training() {}
 

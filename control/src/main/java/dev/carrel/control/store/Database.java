@@ -147,6 +147,8 @@ public final class Database implements AutoCloseable {
     // By default a failure shows the bound values, and some of ours are secret.
     jdbi.getConfig(StatementExceptions.class)
         .setMessageRendering(StatementExceptions.MessageRendering.NONE);
+    var statements = new KeptStatements();
+    jdbi.setStatementBuilderFactory(_ -> statements);
     return jdbi;
   }
 

@@ -8,8 +8,15 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jdbi.v3.core.Handle;
+import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.statement.Query;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -98,5 +105,28 @@ final class DatabaseTest {
   private static long count(Database database) {
     return database.read(
         handle -> handle.createQuery("SELECT COUNT(*) FROM t").mapTo(Long.class).one());
+  }
+
+  @Test
+  void statementIsReadOnceAndItsValuesAreForgotten() throws SQLException {
+    try (Connection connection = Database.dataSource(folder.resolve("x.db")).getConnection();
+        Handle handle = Jdbi.open(connection);
+        Query query = handle.createQuery("SELECT ?")) {
+      var kept = new KeptStatements();
+      String sql = "SELECT ?";
+      PreparedStatement first = kept.create(connection, sql, query.getContext());
+      first.setString(1, "secret");
+      PreparedStatement meanwhile = kept.create(connection, sql, query.getContext());
+      kept.close(connection, sql, first);
+      kept.close(connection, sql, meanwhile);
+
+      PreparedStatement again = kept.create(connection, sql, query.getContext());
+
+      assertThat(again).isSameAs(first);
+      assertThat(meanwhile.isClosed()).isTrue();
+      try (ResultSet row = again.executeQuery()) {
+        assertThat(row.getString(1)).isNull();
+      }
+    }
   }
 }

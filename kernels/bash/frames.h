@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 enum { REQUESTS = 3, EVENTS = 4 };
-enum { EXECUTE = 0x01, PING = 0x02, COMPLETE = 0x03, SHUTDOWN = 0x04 };
+enum { EXECUTE = 0x01, PING = 0x02, COMPLETE = 0x03, SHUTDOWN = 0x04, BIND = 0x05 };
 enum { READY = 0x81, ERROR = 0x84, DONE = 0x85, COMPLETIONS = 0x86, PONG = 0x87 };
 enum { OK = 0, FAILED = 1, INTERRUPTED = 2 };
 

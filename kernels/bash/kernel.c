@@ -401,6 +401,85 @@ complete(uint32_t id, uint32_t cursor, const char *code, size_t size)
     free(words);
 }
 
+static int
+is_identifier(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        int letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') || name[i] == '_';
+        if (!letter && (i == 0 || name[i] < '0' || name[i] > '9'))
+            return 0;
+    }
+    return size > 0;
+}
+
+/* What bash evaluates when it is set (numbers) or later (prompts), lets nobody set, or does not take from its environment
+ * when it starts either. */
+static int
+is_own_variable(const char *name, size_t size)
+{
+    static const char *const own[] = {"BASHOPTS", "BASHPID", "BASH_ENV", "BASH_VERSINFO", "EPOCHREALTIME", "EPOCHSECONDS",
+                                      "EUID", "HISTCMD", "IFS", "LINENO", "MAILCHECK", "OPTIND", "PPID", "PROMPT_COMMAND",
+                                      "PS0", "PS1", "PS2", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "UID"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strlen(own[i]) == size && memcmp(own[i], name, size) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void
+malformed_request(void)
+{
+    errno = EPROTO;
+    fail("a malformed request");
+}
+
+/* The string at `*at`, which is moved past it; malformed when it reaches beyond `size` or holds a NUL. */
+static const char *
+string_at(const char *payload, size_t size, size_t *at, size_t *length)
+{
+    *length = size - *at >= 4 ? u32_at(payload + *at) : size;
+    if (size - *at < 4 || *length > size - *at - 4 || memchr(payload + *at + 4, '\0', *length) != NULL)
+        malformed_request();
+    const char *string = payload + *at + 4;
+    *at += 4 + *length;
+    return string;
+}
+
+/* The environment of a user who came after the start. */
+static void
+bind_environment(uint32_t id, const char *payload, size_t size)
+{
+    struct buffer command = {0}, out = {0};
+    unsigned char status = OK;
+    size_t at = 8;
+    for (uint32_t left = u32_at(payload + 4); left > 0; left--) {
+        size_t name_size, value_size;
+        const char *name = string_at(payload, size, &at, &name_size);
+        const char *value = string_at(payload, size, &at, &value_size);
+        if (name_size == 0 || memchr(name, '=', name_size) != NULL)
+            malformed_request();
+        if (!is_identifier(name, name_size)) {
+            status = FAILED;
+        } else if (!is_own_variable(name, name_size)) {
+            append(&command, "builtin export ", 15);
+            append(&command, name, name_size);
+            append(&command, "=", 1);
+            append_quoted(&command, value, value_size);
+            append(&command, "; ", 2);
+        }
+    }
+    if (at != size)
+        malformed_request();
+    char mark[32], end[64];
+    snprintf(mark, sizeof mark, "%u=", ++cell);
+    snprintf(end, sizeof end, "builtin printf '%s\\0' >&63\n", mark);
+    append(&command, end, strlen(end));
+    free(ask_shell(&command, mark));
+    add_done(&out, id, status);
+    send_events(&out);
+}
+
 /* bash's exit traps get a moment; what is left of it dies with this process. */
 static void
 shut_down(void)
@@ -427,14 +506,15 @@ serve_request(unsigned char type, const char *payload, size_t size)
         add_done(&out, id, OK);
         send_events(&out);
         shut_down();
+    } else if (type == BIND && size >= 8) {
+        bind_environment(id, payload, size);
     } else if ((type == EXECUTE || type == COMPLETE) && size >= 12 && u32_at(payload + 8) == size - 12) {
         if (type == EXECUTE)
             execute(id, payload + 12, size - 12);
         else
             complete(id, u32_at(payload + 4), payload + 12, size - 12);
     } else {
-        errno = EPROTO;
-        fail("a malformed request");
+        malformed_request();
     }
 }
 

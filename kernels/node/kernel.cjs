@@ -16,7 +16,7 @@ const rich = require('./rich.cjs');
 const REQUESTS = 3;
 const EVENTS = 4;
 const MAX_FRAME = 64 << 20;
-const EXECUTE = 0x01, PING = 0x02, COMPLETE = 0x03, SHUTDOWN = 0x04;
+const EXECUTE = 0x01, PING = 0x02, COMPLETE = 0x03, SHUTDOWN = 0x04, BIND = 0x05;
 const READY = 0x81, RESULT = 0x82, DISPLAY = 0x83, ERROR = 0x84, DONE = 0x85, COMPLETIONS = 0x86, PONG = 0x87;
 const OK = 0, FAILED = 1, INTERRUPTED = 2;
 const SILENT = 1;
@@ -256,6 +256,22 @@ function complete(id, cursor, code) {
     });
 }
 
+// The environment of a user who came after the start.
+function bind(id, payload) {
+  const strings = [];
+  let at = 8;
+  while (at < payload.length) {
+    const end = at + 4 + payload.readUInt32LE(at);
+    if (end > payload.length) throw new Error('a malformed BIND');
+    strings.push(payload.toString('utf8', at + 4, end));
+    at = end;
+  }
+  const malformed = (text, i) => text.includes('\0') || (i % 2 === 0 && (text === '' || text.includes('=')));
+  if (strings.length !== 2 * payload.readUInt32LE(4) || strings.some(malformed)) throw new Error('a malformed BIND');
+  for (let i = 0; i < strings.length; i += 2) process.env[strings[i]] = strings[i + 1];
+  finish(id, OK);
+}
+
 // ---- requests
 
 async function serveRequest(type, payload) {
@@ -266,6 +282,8 @@ async function serveRequest(type, payload) {
     complete(id, payload.readUInt32LE(4), payload.subarray(12));
   } else if (type === PING) {
     finish(id, OK, frame(PONG, u32(id)));
+  } else if (type === BIND) {
+    bind(id, payload);
   } else if (type === SHUTDOWN) {
     finish(id, OK);
     process.exit(0);

@@ -318,6 +318,30 @@ complete <- function(payload) {
   done(0L, frame(0x86, state$request, u32(found$start), u32(cursor), u32(length(found$words)), words))
 }
 
+# The environment of a user who came after the start. Bytes stay bytes: text marked as UTF-8 would be translated.
+bind <- function(payload) {
+  count <- number_at(payload, 5L)
+  strings <- list()
+  at <- 9
+  while (at + 3 <= length(payload)) {
+    size <- number_at(payload, at)
+    if (size > length(payload) - at - 3) break
+    strings[[length(strings) + 1L]] <- payload[at + 3 + seq_len(size)]
+    at <- at + 4 + size
+  }
+  odd <- seq_along(strings) %% 2L == 1L
+  names <- strings[odd]
+  unfit <- vapply(names, function(name) length(name) == 0L || charToRaw("=") %in% name, NA)
+  if (at != length(payload) + 1 || length(strings) != 2 * count || any(unfit) || as.raw(0L) %in% unlist(strings)) {
+    stop("kernel: a malformed BIND")
+  }
+  if (count > 0) {
+    values <- lapply(strings[!odd], rawToChar)
+    do.call(Sys.setenv, stats::setNames(values, vapply(names, rawToChar, "")))
+  }
+  done(0L)
+}
+
 serve_request <- function() {
   header <- read_bytes(5L)
   if (is.null(header)) quit("no", 0L)
@@ -334,6 +358,7 @@ serve_request <- function() {
       done(0L)
       quit("no", 0L)
     },
+    bind(payload),
     stop("kernel: request of unknown type ", header[5L])
   )
 }

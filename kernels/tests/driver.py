@@ -22,7 +22,7 @@ COMMANDS = {
     "bash": [KERNELS + "/bash/kernel"],
 }
 INTERPRETERS = {"python": "/usr/bin/python3", "node": "node", "r": "R", "bash": "bash"}
-EXECUTE, PING, COMPLETE, SHUTDOWN = 1, 2, 3, 4
+EXECUTE, PING, COMPLETE, SHUTDOWN, BIND = 1, 2, 3, 4, 5
 STATUS = ("ok", "error", "interrupted")
 
 Error = collections.namedtuple("Error", "type message traceback")
@@ -230,6 +230,13 @@ class Kernel:
         data = code.encode()
         self.send(COMPLETE, struct.pack("<II", len(data) if cursor is None else cursor, len(data)) + data)
         return self.answer().completions
+
+    def bind(self, variables):
+        """Sets environment variables; names and values are text or bytes."""
+        strings = [part if isinstance(part, bytes) else part.encode() for pair in variables.items() for part in pair]
+        data = b"".join(struct.pack("<I", len(part)) + part for part in strings)
+        self.send(BIND, struct.pack("<I", len(variables)) + data)
+        return self.answer()
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)

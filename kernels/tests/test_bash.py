@@ -3,11 +3,36 @@ import random
 import threading
 import time
 
+from bindings import Bindings
 from driver import Died, Kernel, KernelCase
 
 
-class BashKernel(KernelCase):
+class BashKernel(Bindings, KernelCase):
     language = "bash"
+
+    def own(self, name):
+        return "printf %%s \"$%s\"" % name
+
+    def of_child(self):
+        return "env -0 > child"
+
+    def test_names_that_bash_cannot_have_are_refused_and_the_others_set(self):
+        with Kernel("bash") as kernel:
+            for name in ("a.b", "1st", "a[$(touch evaluated)]", "é", "x y"):
+                self.assertEqual(kernel.bind({name: "v", "GOOD": name}).status, "error", name)
+                self.assertEqual(kernel.run('printf %s "$GOOD"').out, name)
+            self.assertFalse(os.path.exists(os.path.join(kernel.folder, "evaluated")))
+
+    def test_variables_that_bash_evaluates_are_left_alone(self):
+        with Kernel("bash") as kernel:
+            numbers = kernel.run("declare -pi | sed 's/^declare -[a-z]* //; s/=.*//'").out.split()
+            self.assertIn("RANDOM", numbers)
+            prompts = ["PROMPT_COMMAND", "PS0", "PS1", "PS2", "BASH_ENV", "SECONDS", "LINENO", "IFS", "MAILCHECK"]
+            outcome = kernel.bind({name: "a[$(touch evaluated)]" for name in numbers + prompts})
+            self.assertEqual((outcome.status, outcome.err), ("ok", ""))
+            outcome = kernel.run("echo $((SECONDS < 60)) $IFS; bash -c :; echo 'a b' | wc -w")
+            self.assertEqual((outcome.status, outcome.out, outcome.err), ("ok", "1\n2\n", ""))
+            self.assertFalse(os.path.exists(os.path.join(kernel.folder, "evaluated")))
 
     def out(self, code):
         outcome = self.kernel.run(code)

@@ -4,11 +4,18 @@ import select
 import threading
 import time
 
+from bindings import Bindings
 from driver import Died, Kernel, KernelCase
 
 
-class NodeKernel(KernelCase):
+class NodeKernel(Bindings, KernelCase):
     language = "node"
+
+    def own(self, name):
+        return "process.stdout.write(process.env['%s']); undefined" % name
+
+    def of_child(self):
+        return "require('child_process').execSync('env -0 > child'); undefined"
 
     # ---- values
 

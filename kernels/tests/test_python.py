@@ -4,11 +4,26 @@ import signal
 import threading
 import time
 
+from bindings import Bindings
 from driver import Died, Kernel, KernelCase
 
 
-class PythonKernel(KernelCase):
+class PythonKernel(Bindings, KernelCase):
     language = "python"
+
+    def own(self, name):
+        return "import os, sys; assert os.environb[b'%s'] == os.environ['%s'].encode(); sys.stdout.write(os.environ['%s']);" % (name, name, name)
+
+    def of_child(self):
+        return "import os; os.system('env -0 > child');"
+
+    def test_binding_reaches_an_os_that_is_loaded_already_and_loads_none(self):
+        with Kernel("python") as kernel:
+            kernel.bind({"EARLY": "one", "MPLBACKEND": "svg"})
+            self.assertEqual(kernel.run("import sys; 'os' in sys.modules").text, "False")
+            self.assertEqual(kernel.run("import os; os.environ['EARLY'], os.environ['MPLBACKEND']").text, "('one', 'svg')")
+            kernel.bind({"EARLY": "two"})
+            self.assertEqual(kernel.run("os.environ['EARLY'], os.popen('echo $EARLY').read()").text, "('two', 'two\\n')")
 
     # ---- start
 

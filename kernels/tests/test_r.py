@@ -1,11 +1,18 @@
 import os
 import unittest
 
+from bindings import Bindings
 from driver import Died, Kernel, KernelCase
 
 
-class RKernel(KernelCase):
+class RKernel(Bindings, KernelCase):
     language = "r"
+
+    def own(self, name):
+        return "cat(Sys.getenv('%s'))" % name
+
+    def of_child(self):
+        return "invisible(system('env -0 > child'))"
 
     def test_methods_of_the_user_print(self):
         self.assertEqual(self.value("print.own <- function(x, ...) cat('my own\\n')\nstructure(1, class = 'own')"), "my own")

@@ -15,7 +15,7 @@ import faulthandler
 import posix
 import sys
 
-EXECUTE, PING, COMPLETE, SHUTDOWN = 0x01, 0x02, 0x03, 0x04
+EXECUTE, PING, COMPLETE, SHUTDOWN, BIND = 0x01, 0x02, 0x03, 0x04, 0x05
 READY, RESULT, DISPLAY, ERROR, DONE, COMPLETIONS, PONG = range(0x81, 0x88)
 OK, FAILED, INTERRUPTED = 0, 1, 2
 SILENT = 1
@@ -318,6 +318,27 @@ def complete(payload):
     end_request(status, event)
 
 
+def set_variable(name, value):
+    # os, loaded or not, keeps its environment in this very dictionary.
+    posix.environ[name] = value
+    posix.putenv(name, value)
+
+
+def bind(payload):
+    """The environment of a user who came after the start."""
+    count, at, strings = int.from_bytes(payload[:4], "little"), 4, []
+    while at < len(payload):
+        end = at + 4 + int.from_bytes(payload[at : at + 4], "little")
+        strings.append(payload[at + 4 : end])
+        at = end
+    names, values = strings[::2], strings[1::2]
+    if at != len(payload) or len(strings) != 2 * count or b"" in names or b"=" in b"".join(names) or b"\0" in b"".join(strings):
+        raise ProtocolError("a malformed BIND")
+    for name, value in zip(names, values):
+        set_variable(name, value)
+    end_request(OK)
+
+
 def shutdown():
     """Ends the kernel as a script ends: exit handlers run, but a thread that never ends is not waited for."""
     import atexit
@@ -367,8 +388,7 @@ def prepare():
     sys.modules["__main__"] = main
     # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
     if b"MPLBACKEND" not in posix.environ:
-        posix.environ[b"MPLBACKEND"] = b"agg"
-        posix.putenv(b"MPLBACKEND", b"agg")
+        set_variable(b"MPLBACKEND", b"agg")
     load("imports").install()
     builtins.display = display
     builtins.input = no_input
@@ -413,6 +433,8 @@ def serve():
             end_request(OK, frame(PONG, u32(state.request)))
         elif kind == COMPLETE:
             complete(payload)
+        elif kind == BIND:
+            bind(payload)
         elif kind == SHUTDOWN:
             shutdown()
             end_request(OK)

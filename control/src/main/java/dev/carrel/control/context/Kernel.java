@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -120,6 +121,18 @@ final class Kernel {
   /** Goes on waiting for that answer. */
   boolean awaitAnswer(Duration time) throws InterruptedException {
     return ready.await(time.toNanos(), TimeUnit.NANOSECONDS) && alive();
+  }
+
+  /**
+   * Gives one that was started ahead of its user the user's environment, before the first cell; see
+   * {@link LateBinding} for what cannot come this late. Its answer need not be waited for: requests
+   * are served in order, and a kernel that fails at this one is found dead by the next.
+   *
+   * @param id of the request; no cell may have it
+   * @throws SandboxException {@code WRONG_STATE} when the connection to it has ended
+   */
+  void bind(int id, Map<String, String> environment) {
+    session.control(KernelFrames.bind(id, environment));
   }
 
   /** Gives it code to run; what comes back goes into the cell. */

@@ -6,6 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class KernelFrames {
   static final int EXECUTE = 0x01;
   static final int PING = 0x02;
+  static final int BIND = 0x05;
   static final int READY = 0x81;
   static final int RESULT = 0x82;
   static final int DISPLAY = 0x83;
@@ -59,6 +62,18 @@ final class KernelFrames {
 
   static ByteBuffer ping(int id) {
     return request(PING, 4).putInt(id).flip();
+  }
+
+  static ByteBuffer bind(int id, Map<String, String> environment) {
+    List<byte[]> strings =
+        environment.entrySet().stream()
+            .flatMap(variable -> Stream.of(variable.getKey(), variable.getValue()))
+            .map(text -> text.getBytes(StandardCharsets.UTF_8))
+            .toList();
+    int size = strings.stream().mapToInt(text -> Integer.BYTES + text.length).sum();
+    ByteBuffer frame = request(BIND, 8 + size).putInt(id).putInt(environment.size());
+    strings.forEach(text -> frame.putInt(text.length).put(text));
+    return frame.flip();
   }
 
   /**

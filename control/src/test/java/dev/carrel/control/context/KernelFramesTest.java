@@ -7,7 +7,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -37,6 +39,30 @@ final class KernelFramesTest {
           .isEqualTo("42");
       assertThat(events.get(3)).isEqualTo(new KernelEvent.Done(7, KernelEvent.Status.ERROR));
     }
+  }
+
+  @Test
+  void aBindingCarriesEachVariableAsItIs() {
+    var variables = new LinkedHashMap<String, String>();
+    variables.put("LINES", "one\ntwo");
+    variables.put("É", "$(touch x)=日本");
+    variables.put("EMPTY", "");
+
+    assertThat(KernelFrames.bind(3, variables))
+        .isEqualTo(
+            ByteBuffer.wrap(
+                frame(
+                    0x05,
+                    integer(3),
+                    integer(3),
+                    text("LINES"),
+                    text("one\ntwo"),
+                    text("É"),
+                    text("$(touch x)=日本"),
+                    text("EMPTY"),
+                    text(""))));
+    assertThat(KernelFrames.bind(1, Map.of()))
+        .isEqualTo(ByteBuffer.wrap(frame(0x05, integer(1), integer(0))));
   }
 
   @Test

@@ -94,6 +94,10 @@ public final class Cli {
         .addSubcommand(new SandboxCommand.Create(session))
         .addSubcommand(new SandboxCommand.ListAll(session))
         .addSubcommand(new SandboxCommand.Show(session))
+        .addSubcommand(new SandboxChange.Start(session))
+        .addSubcommand(new SandboxChange.Stop(session))
+        .addSubcommand(new SandboxChange.Pause(session))
+        .addSubcommand(new SandboxChange.Resume(session))
         .addSubcommand(new SandboxCommand.Delete(session));
   }
 

@@ -27,8 +27,8 @@ import picocli.CommandLine.Parameters;
       "Run a program in a sandbox of its own, which is gone afterwards.",
       "",
       "The language follows from the extension or the shebang. Arguments that are files here are"
-          + " put beside the program. Output appears as it is written, standard input passes, Ctrl-C"
-          + " interrupts, and the exit code is the program's."
+          + " put beside the program. Output appears as it is written, standard input passes,"
+          + " Ctrl-C interrupts, and the exit code is the program's."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -98,7 +98,7 @@ final class RunCommand implements Callable<Integer> {
     try (Session.Connection server = keep ? session.connect() : session.connectForOneRun()) {
       Sandbox sandbox;
       try (Progress _ = session.console().progress("creating a sandbox")) {
-        sandbox = server.carrel().sandboxes().create(shape.options());
+        sandbox = server.carrel().sandboxes().create(shape.options().withEphemeral(true));
       }
       if (keep) {
         session.console().note("sandbox kept: " + sandbox.id());

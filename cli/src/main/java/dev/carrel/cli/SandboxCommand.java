@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
 /** {@code carrel sandbox …}: one class for each verb. */
 @Command(
     name = "sandbox",
-    description = "Make, list, look at and delete sandboxes.",
+    description = "Make, list, look at, start, stop and delete sandboxes.",
     synopsisSubcommandLabel = "COMMAND")
 final class SandboxCommand extends CommandGroup {
 
@@ -54,8 +54,23 @@ final class SandboxCommand extends CommandGroup {
     @Option(
         names = "--idle-timeout",
         paramLabel = "SECONDS",
-        description = "Stop it after this long without a call.")
+        description = "End it after this long without a call; 0 means never.")
     private @Nullable Long idleTimeout;
+
+    @Option(
+        names = "--on-idle",
+        paramLabel = "POLICY",
+        description = "How it ends then: stop, pause or destroy.")
+    private @Nullable String onIdle;
+
+    @Option(
+        names = "--max-life",
+        paramLabel = "SECONDS",
+        description = "Stop it when it has run for this long.")
+    private @Nullable Long maxLife;
+
+    @Option(names = "--ephemeral", description = "Keep its files in memory.")
+    private boolean ephemeral;
 
     @Option(
         names = {"-m", "--metadata"},
@@ -74,7 +89,10 @@ final class SandboxCommand extends CommandGroup {
               .options()
               .withSessionKey(key)
               .withMetadata(metadata)
-              .withIdleTimeout(idleTimeout == null ? null : Duration.ofSeconds(idleTimeout));
+              .withIdleTimeout(idleTimeout == null ? null : Duration.ofSeconds(idleTimeout))
+              .withOnIdle(onIdle)
+              .withMaxLife(maxLife == null ? null : Duration.ofSeconds(maxLife))
+              .withEphemeral(ephemeral ? true : null);
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
         SandboxInfo info;
@@ -207,6 +225,7 @@ final class SandboxCommand extends CommandGroup {
           "limits",
           "%d MB memory, %s CPU, %d MB disk, %d processes"
               .formatted(info.memoryMb(), info.cpuCores(), info.diskMb(), info.pids()));
+      facts.put("files", files(console, info));
       facts.put("created", info.createdAt() + " (" + age(info.createdAt()) + " ago)");
       facts.put("used", age(info.lastActivityAt()) + " ago");
       facts.put("execs", info.execCount() + " in " + info.execTotalMs() + " ms");
@@ -314,6 +333,13 @@ final class SandboxCommand extends CommandGroup {
       case "failed" -> console.styled(Console.Style.BAD, info.status());
       default -> info.status();
     };
+  }
+
+  private static String files(Console console, SandboxInfo info) {
+    if (info.volume() != null) {
+      return "in your volume " + console.safe(info.volume());
+    }
+    return info.persistent() ? "kept when it stops" : "in memory, gone when it stops";
   }
 
   private static String suffix(String runtime) {

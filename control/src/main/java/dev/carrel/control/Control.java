@@ -12,10 +12,12 @@ import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,16 +106,21 @@ public final class Control implements AutoCloseable {
 
   private void recover() {
     List<RunningSandbox> found = new Recovery(sandboxes, engines).run();
-    execs.recoverLost(
-        found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet()));
-    for (RunningSandbox sandbox : found) {
-      try {
-        // The answer of a busy interpreter can take its time: nobody waits for that here.
-        execs.recover(sandbox, contexts.recover(sandbox));
-      } catch (SandboxException e) {
-        // One sandbox that does not answer must not keep the others from being served.
-        LOG.warn("sandbox {}: {}", sandbox.id(), sandbox.explain(e).message());
-      }
+    Set<SandboxId> ids =
+        found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet());
+    execs.recoverLost(ids);
+    contexts.recoverLost(ids);
+    // A paused one cannot answer yet.
+    found.forEach(sandbox -> sandbox.whenAwake(() -> join(sandbox)));
+  }
+
+  private void join(RunningSandbox sandbox) {
+    try {
+      // The answer of a busy interpreter can take its time: nobody waits for that here.
+      execs.recover(sandbox, contexts.recover(sandbox));
+    } catch (SandboxException e) {
+      // One sandbox that does not answer must not keep the others from being served.
+      LOG.warn("sandbox {}: {}", sandbox.id(), sandbox.explain(e).message());
     }
   }
 }

@@ -73,7 +73,9 @@ final class CausesIT {
         fixture
             .control()
             .sandboxes()
-            .create(ALICE, CreateSandbox.defaults().withLimits(128L, 1.0, 64L, 64));
+            .create(
+                ALICE,
+                CreateSandbox.defaults().withSize(new CreateSandbox.Size(128L, 1.0, 64L, 64)));
     Isolation isolation = sandbox.isolation();
     assumeTrue(
         isolation != null

@@ -32,6 +32,7 @@ public final class ControlFixture implements AutoCloseable {
   private final Path root;
   private final String engine;
   private final UnaryOperator<ControlSettings> change;
+  private final UnaryOperator<Engine> wrapping;
   private Control control;
 
   public ControlFixture() throws IOException {
@@ -43,7 +44,17 @@ public final class ControlFixture implements AutoCloseable {
   }
 
   public ControlFixture(String engine, UnaryOperator<ControlSettings> change) throws IOException {
+    this(engine, change, plain -> plain);
+  }
+
+  /**
+   * @param wrapping what control sees instead of the engine
+   */
+  public ControlFixture(
+      String engine, UnaryOperator<ControlSettings> change, UnaryOperator<Engine> wrapping)
+      throws IOException {
     this.engine = engine;
+    this.wrapping = wrapping;
     // Short, because a socket's path must be.
     this.root = Files.createTempDirectory(Path.of("/tmp"), "ct");
     this.change = change;
@@ -102,7 +113,8 @@ public final class ControlFixture implements AutoCloseable {
     Path lib = Path.of(System.getProperty("carrel.lib"));
     var defaults = ControlSettings.defaults(data(), lib);
     var settings = defaults.withSandboxes(defaults.sandboxes().withEngines(engine, Set.of(engine)));
-    return Control.open(change.apply(settings), List.of(engine(engine, run(), lib)));
+    return Control.open(
+        change.apply(settings), List.of(wrapping.apply(engine(engine, run(), lib))));
   }
 
   public static Engine engine(String name, Path run, Path lib) {

@@ -32,7 +32,9 @@ public record Context(
     IDLE,
     BUSY,
     /** Its interpreter ended; the next execution starts a fresh one and says so. */
-    DEAD;
+    DEAD,
+    /** As dead, because its sandbox's machine ended or the server was away. */
+    LOST;
 
     public String wireName() {
       return name().toLowerCase(Locale.ROOT);

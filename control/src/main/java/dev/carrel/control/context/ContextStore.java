@@ -40,7 +40,8 @@ final class ContextStore {
                     WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)
                     ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id,
                       execution_count = excluded.execution_count,
-                      last_used_at = excluded.last_used_at""")
+                      last_used_at = excluded.last_used_at\
+                    """)
                 .bind("id", now.id().value())
                 .bind("sandbox", now.sandbox().value())
                 .bind("language", now.language().wireName())
@@ -68,10 +69,21 @@ final class ContextStore {
                 .list());
   }
 
+  /** Of all sandboxes. */
+  List<Row> all() {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT * FROM context ORDER BY created_at")
+                .map(ContextStore::row)
+                .list());
+  }
+
   private static Row row(ResultSet row, StatementContext context) throws SQLException {
     String exec = row.getString("exec_id");
     return new Row(
         new ContextId(text(row, "id")),
+        new SandboxId(text(row, "sandbox_id")),
         new CreateContext(
             Language.parse(text(row, "language")),
             row.getString("cwd"),
@@ -89,6 +101,7 @@ final class ContextStore {
   /** What is known of a context of an earlier process. */
   record Row(
       ContextId id,
+      SandboxId sandbox,
       CreateContext request,
       boolean isDefault,
       @Nullable ExecId exec,

@@ -168,7 +168,12 @@ public final class Contexts implements SandboxListener, AutoCloseable {
 
   @Override
   public void ended(SandboxId id) {
-    // Each kernel notices by itself that its guest is gone.
+    // Each kernel notices by itself that its guest is gone; the next machine must not wait for
+    // that.
+    SandboxContexts box = boxes.get(id);
+    if (box != null) {
+      box.list().forEach(LiveContext::lost);
+    }
   }
 
   @Override
@@ -183,15 +188,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   public Set<ExecId> recover(RunningSandbox sandbox) {
     var execs = new HashSet<ExecId>();
     for (ContextStore.Row row : store.list(sandbox.id())) {
-      var context =
-          new LiveContext(
-              row.id(),
-              sandbox.id(),
-              row.request(),
-              row.isDefault(),
-              row.createdAt(),
-              row.executionCount());
-      box(sandbox.id()).adopt(context);
+      LiveContext context = adopt(row);
       ExecId exec = row.exec();
       if (exec != null) {
         execs.add(exec);
@@ -199,6 +196,13 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       }
     }
     return execs;
+  }
+
+  /** What the rows tell of sandboxes that do not run is known, and that its state is gone. */
+  public void recoverLost(Set<SandboxId> running) {
+    store.all().stream()
+        .filter(row -> !running.contains(row.sandbox()))
+        .forEach(row -> adopt(row).lost());
   }
 
   /** Lets go of all interpreters; they live on. */
@@ -215,6 +219,19 @@ public final class Contexts implements SandboxListener, AutoCloseable {
         }
       }
     }
+  }
+
+  private LiveContext adopt(ContextStore.Row row) {
+    var context =
+        new LiveContext(
+            row.id(),
+            row.sandbox(),
+            row.request(),
+            row.isDefault(),
+            row.createdAt(),
+            row.executionCount());
+    box(row.sandbox()).adopt(context);
+    return context;
   }
 
   private Run begin(

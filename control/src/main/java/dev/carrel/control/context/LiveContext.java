@@ -31,6 +31,7 @@ final class LiveContext {
   private volatile boolean deleted;
   private volatile long savedAt = System.nanoTime();
   private volatile boolean everStarted;
+  private volatile boolean lost;
 
   LiveContext(
       ContextId id,
@@ -104,6 +105,7 @@ final class LiveContext {
     kernel = newKernel;
     if (newKernel != null) {
       everStarted = true;
+      lost = false;
     }
   }
 
@@ -136,10 +138,11 @@ final class LiveContext {
     turn.acquireUninterruptibly();
   }
 
-  /** Its interpreter of an earlier process is gone. */
+  /** Its interpreter is gone with its machine, or ended while nobody looked. */
   void lost() {
     everStarted = true;
     kernel = null;
+    lost = true;
   }
 
   /** Whether the count of executions has not been written for a while. */
@@ -163,7 +166,7 @@ final class LiveContext {
     if (cell != null) {
       status = Context.Status.BUSY;
     } else if (everStarted && (now == null || !now.alive())) {
-      status = Context.Status.DEAD;
+      status = lost ? Context.Status.LOST : Context.Status.DEAD;
     } else {
       status = Context.Status.IDLE;
     }

@@ -212,7 +212,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
 
   @Override
   public void ended(SandboxId id) {
-    // Each exec notices by itself that its guest is gone.
+    // Each exec notices by itself that its guest is gone; its sandbox has ended when all have.
+    SandboxExecs box = boxes.get(id);
+    if (box != null) {
+      box.all().forEach(live -> live.awaitEnd(LAST_WORDS));
+    }
   }
 
   @Override

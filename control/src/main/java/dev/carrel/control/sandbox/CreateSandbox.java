@@ -8,17 +8,15 @@ import org.jspecify.annotations.Nullable;
  * What a caller asks for; null means the default of {@link SandboxSettings}.
  *
  * @param isolation the least strength to accept
- * @param sessionKey unique per tenant: the same key gives the same sandbox as long as it lives
+ * @param sessionKey unique per tenant: the same key gives the same sandbox as long as it is there
  */
 public record CreateSandbox(
     @Nullable String image,
     @Nullable String engine,
     Isolation.@Nullable Strength isolation,
-    @Nullable Long memoryMb,
-    @Nullable Double cpuCores,
-    @Nullable Long diskMb,
-    @Nullable Integer pids,
-    @Nullable Long idleTimeoutSeconds,
+    Size size,
+    Expiry expiry,
+    Storage storage,
     @Nullable Boolean networkEnabled,
     Map<String, String> envVars,
     Map<String, String> metadata,
@@ -32,7 +30,16 @@ public record CreateSandbox(
   /** Everything by default. */
   public static CreateSandbox defaults() {
     return new CreateSandbox(
-        null, null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
+        null,
+        null,
+        null,
+        new Size(null, null, null, null),
+        new Expiry(null, null, null),
+        new Storage(null),
+        null,
+        Map.of(),
+        Map.of(),
+        null);
   }
 
   public CreateSandbox withImage(String newImage) {
@@ -40,11 +47,9 @@ public record CreateSandbox(
         newImage,
         engine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        idleTimeoutSeconds,
+        size,
+        expiry,
+        storage,
         networkEnabled,
         envVars,
         metadata,
@@ -56,47 +61,51 @@ public record CreateSandbox(
         image,
         newEngine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        idleTimeoutSeconds,
+        size,
+        expiry,
+        storage,
         networkEnabled,
         envVars,
         metadata,
         sessionKey);
   }
 
-  public CreateSandbox withLimits(
-      @Nullable Long newMemoryMb,
-      @Nullable Double newCpuCores,
-      @Nullable Long newDiskMb,
-      @Nullable Integer newPids) {
+  public CreateSandbox withSize(Size newSize) {
     return new CreateSandbox(
         image,
         engine,
         isolation,
-        newMemoryMb,
-        newCpuCores,
-        newDiskMb,
-        newPids,
-        idleTimeoutSeconds,
+        newSize,
+        expiry,
+        storage,
         networkEnabled,
         envVars,
         metadata,
         sessionKey);
   }
 
-  public CreateSandbox withIdleTimeoutSeconds(long newIdleTimeoutSeconds) {
+  public CreateSandbox withExpiry(Expiry newExpiry) {
     return new CreateSandbox(
         image,
         engine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        newIdleTimeoutSeconds,
+        size,
+        newExpiry,
+        storage,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public CreateSandbox withStorage(Storage newStorage) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        size,
+        expiry,
+        newStorage,
         networkEnabled,
         envVars,
         metadata,
@@ -108,11 +117,9 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        idleTimeoutSeconds,
+        size,
+        expiry,
+        storage,
         newNetworkEnabled,
         envVars,
         metadata,
@@ -124,11 +131,9 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        idleTimeoutSeconds,
+        size,
+        expiry,
+        storage,
         networkEnabled,
         newEnvVars,
         metadata,
@@ -140,14 +145,34 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        idleTimeoutSeconds,
+        size,
+        expiry,
+        storage,
         networkEnabled,
         envVars,
         metadata,
         newSessionKey);
   }
+
+  /** Limits. */
+  public record Size(
+      @Nullable Long memoryMb,
+      @Nullable Double cpuCores,
+      @Nullable Long diskMb,
+      @Nullable Integer pids) {}
+
+  /** When it ends by itself, and how. */
+  public record Expiry(
+      @Nullable Long idleTimeoutSeconds, @Nullable OnIdle onIdle, @Nullable Long maxLifeSeconds) {
+    public static Expiry idle(long seconds, @Nullable OnIdle then) {
+      return new Expiry(seconds, then, null);
+    }
+  }
+
+  /**
+   * Where its files are.
+   *
+   * @param ephemeral true: in memory, gone with the machine
+   */
+  public record Storage(@Nullable Boolean ephemeral) {}
 }

@@ -110,6 +110,11 @@ public final class Engines implements AutoCloseable {
     return Optional.ofNullable(byName.get(name));
   }
 
+  /** By name, if it may be used and can be. */
+  Optional<Engine> usable(String name) {
+    return find(name).filter(e -> allowed.contains(name) && e.capabilities().usable());
+  }
+
   private String strongerHint(Isolation.Strength least) {
     List<String> others =
         usable().stream()

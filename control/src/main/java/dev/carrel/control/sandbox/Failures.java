@@ -1,22 +1,27 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 
-/** The ways a sandbox ends other than by its owner's wish, each with what to do next. */
+/** The ways a sandbox ends, each with what to do next, and what its callers are told then. */
 final class Failures {
+  private static final String AGAIN = "start it again, its files are kept; ";
+
   private Failures() {}
 
   static Failure of(Machine.Death death) {
     String hint =
         switch (death.cause()) {
-          case OUT_OF_MEMORY ->
-              "create a new sandbox with more memory_mb, or make the code use less at a time";
-          case KILLED -> "something on the host killed it: create a new sandbox and see the log";
-          case CRASHED -> "create a new sandbox; do not run the same code again unchanged";
-          case STOPPED -> "create a new sandbox";
-          case UNKNOWN -> "create a new sandbox, and run 'carrel doctor' if it happens again";
+          case OUT_OF_MEMORY -> "give it more memory_mb, or make the code use less at a time";
+          case KILLED -> "something on the host killed it: see the log";
+          case CRASHED -> "do not run the same code again unchanged";
+          case STOPPED -> "it was shut down from inside";
+          case UNKNOWN -> "run 'carrel doctor' if it happens again";
         };
     return new Failure(death.cause().name().toLowerCase(Locale.ROOT), death.detail(), hint);
   }
@@ -25,17 +30,53 @@ final class Failures {
     return new Failure(
         "lost",
         "its machine was gone when the server started",
-        "create a new sandbox; a reboot of the host ends all of them");
+        "a reboot of the host ends all machines");
   }
 
   static Failure startInterrupted() {
-    return new Failure("start_failed", "the server ended while it started", "create a new sandbox");
+    return new Failure("start_failed", "the server ended while it started", "try it again");
+  }
+
+  static Failure startFailed(SandboxException reason) {
+    return new Failure(
+        "start_failed",
+        reason.message(),
+        reason.hint().orElse("run 'carrel doctor' to see what this host lacks"));
+  }
+
+  static Failure asked() {
+    return new Failure("stopped", "it was stopped", "start it when you need it");
   }
 
   static Failure idle(Duration timeout) {
     return new Failure(
         "idle",
         "it was not used for " + timeout.toSeconds() + " s",
-        "create a new sandbox, with a larger idle_timeout_seconds if need be");
+        "give it a larger idle_timeout_seconds if that is too short");
+  }
+
+  /** What to throw for one that has no machine. */
+  static SandboxException notRunning(Sandbox row) {
+    if (row.status() == SandboxStatus.DESTROYED) {
+      return notFound(row.id());
+    }
+    if (row.status().live()) {
+      return new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "sandbox %s is %s".formatted(row.id(), row.status().wireName()))
+          .withHint("try again in a moment");
+    }
+    Failure failure = Objects.requireNonNullElse(row.failure(), asked());
+    String what =
+        "sandbox %s is %s (%s): %s"
+            .formatted(row.id(), row.status().wireName(), failure.cause(), failure.message());
+    return row.restartable()
+        ? new SandboxException(ErrorCode.WRONG_STATE, what).withHint(AGAIN + failure.hint())
+        : new SandboxException(ErrorCode.SANDBOX_GONE, what)
+            .withHint("create a new sandbox; " + failure.hint());
+  }
+
+  static SandboxException notFound(SandboxId id) {
+    return new SandboxException(ErrorCode.SANDBOX_NOT_FOUND, "there is no sandbox " + id);
   }
 }

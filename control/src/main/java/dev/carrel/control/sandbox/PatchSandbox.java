@@ -5,11 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A change to a sandbox; null means as it is. */
 public record PatchSandbox(
-    @Nullable Long memoryMb,
-    @Nullable Double cpuCores,
-    @Nullable Long diskMb,
-    @Nullable Integer pids,
-    @Nullable Long idleTimeoutSeconds,
+    CreateSandbox.Size size,
+    CreateSandbox.Expiry expiry,
     @Nullable Boolean networkEnabled,
     @Nullable Map<String, String> envVars,
     @Nullable Map<String, String> metadata) {

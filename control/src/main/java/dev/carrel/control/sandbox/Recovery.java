@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings rows and machines together after a start: whatever state the last process died in,
- * afterwards each running row has a machine and each machine a running row.
+ * Brings rows, machines and volumes together after a start: whatever state the last process died
+ * in, afterwards each live row has a machine, each machine a live row, and what was begun is done.
  */
 public final class Recovery {
   private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
@@ -28,16 +28,16 @@ public final class Recovery {
     this.engines = engines;
   }
 
-  /** Returns the sandboxes that run on. */
+  /** Returns the sandboxes that run on or are paused. */
   public List<RunningSandbox> run() {
     Map<SandboxId, Machine> machines = machines();
     var adopted = new ArrayList<RunningSandbox>();
     for (Sandbox row : sandboxes.store().all()) {
       Machine machine = machines.remove(row.id());
       switch (row.status()) {
-        case RUNNING -> {
+        case RUNNING, PAUSED -> {
           if (machine != null && machine.death().isEmpty()) {
-            adopted.add(sandboxes.adopt(row, machine));
+            adopt(row, machine, adopted);
           } else {
             fail(row, machine, Failures.lost());
           }
@@ -46,7 +46,7 @@ public final class Recovery {
         case STOPPED, FAILED -> destroy(machine);
         case DESTROYED -> {
           destroy(machine);
-          sandboxes.finishRemoval(row);
+          sandboxes.life().finishRemoval(row);
         }
       }
     }
@@ -54,6 +54,7 @@ public final class Recovery {
       LOG.info("sandbox {} belongs to nobody: ended", orphan.id());
       destroy(orphan);
     }
+    sandboxes.volumes().sweep();
     return adopted;
   }
 
@@ -65,12 +66,27 @@ public final class Recovery {
     return machines;
   }
 
+  private void adopt(Sandbox row, Machine machine, List<RunningSandbox> adopted) {
+    try {
+      adopted.add(sandboxes.life().adopt(row, machine));
+    } catch (SandboxException e) {
+      LOG.warn("sandbox {} could not be taken over: {}", row.id(), e.message());
+      fail(row, machine, Failures.lost());
+    }
+  }
+
   private void fail(Sandbox row, @Nullable Machine machine, Failure reason) {
+    boolean starting = row.status() == SandboxStatus.CREATING;
     Failure failure =
-        machine == null || reason.cause().equals("start_failed")
-            ? reason
-            : machine.death().map(Failures::of).orElse(reason);
-    sandboxes.store().transition(row, row.withStatus(SandboxStatus.FAILED, Instant.now(), failure));
+        machine == null || starting ? reason : machine.death().map(Failures::of).orElse(reason);
+    Sandbox failed =
+        row.edit()
+            .status(SandboxStatus.FAILED)
+            .ended(Instant.now(), failure)
+            // Nobody was ever told of what never ran: there is nothing in its volume.
+            .volume(row.startedAt() == null ? null : row.volume())
+            .build();
+    sandboxes.store().transition(row, failed, failure.cause());
     destroy(machine);
   }
 

@@ -13,42 +13,52 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A sandbox whose machine runs, as the other features use it. Counts in memory; the counts reach
- * the database in batches.
+ * A sandbox with its machine, as the other features use it. A sandbox that is started again has
+ * another one of these. Counts in memory; the counts reach the database in batches.
  */
 public final class RunningSandbox {
+  private static final Logger LOG = LoggerFactory.getLogger(RunningSandbox.class);
+
   /** As /etc/passwd in every sandbox calls the one who runs its commands. */
   private static final String USER = "carrel";
 
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
+  private static final Duration DEAF_AFTER = Duration.ofSeconds(2);
   private static final Duration ATTACH_PATIENCE = Duration.ofSeconds(5);
 
   private final Machine machine;
   private final Guest guest;
-  private final Sandboxes sandboxes;
+  private final Life life;
   private final Sandbox.Counters before;
   private final LongAdder execCount = new LongAdder();
   private final LongAdder execMillis = new LongAdder();
   private final LongAdder uploaded = new LongAdder();
   private final LongAdder downloaded = new LongAdder();
   private final AtomicInteger busy = new AtomicInteger();
+  private final AtomicLong uses = new AtomicLong();
   private volatile Sandbox row;
   private volatile Map<String, String> environment;
   private volatile long lastActivityMillis;
   private volatile boolean unsaved;
   private volatile boolean ending;
+  private volatile boolean paused;
+  private @Nullable Runnable whenAwake;
 
-  RunningSandbox(Sandbox row, Machine machine, Sandboxes sandboxes) {
+  RunningSandbox(Sandbox row, Machine machine, Life life) {
     this.row = row;
     this.machine = machine;
     this.guest = Guest.of(machine);
-    this.sandboxes = sandboxes;
+    this.life = life;
     this.before = row.counters();
     this.environment = environment(row.envVars());
     this.lastActivityMillis = row.lastActivityAt().toEpochMilli();
@@ -95,6 +105,7 @@ public final class RunningSandbox {
 
   /** Notes that somebody uses it. */
   public void touch() {
+    uses.incrementAndGet();
     lastActivityMillis = System.currentTimeMillis();
     unsaved = true;
   }
@@ -117,7 +128,12 @@ public final class RunningSandbox {
     if (failure.code() != ErrorCode.GUEST_LOST) {
       return failure;
     }
-    return died() ? Sandboxes.gone(sandboxes.died(this)) : failure;
+    if (paused) {
+      return new SandboxException(
+              ErrorCode.WRONG_STATE, "sandbox " + id() + " was paused while it was used")
+          .withHint("call again: that lets it go on");
+    }
+    return died() ? Failures.notRunning(life.died(this)) : failure;
   }
 
   /**
@@ -159,10 +175,57 @@ public final class RunningSandbox {
     return true;
   }
 
-  /** Ends the machine; whatever talks to it may know at once that this is why it fell silent. */
-  void destroy() {
+  /** Whether all its processes are held; what is asked of its guest then waits. */
+  public boolean paused() {
+    return paused;
+  }
+
+  /** Runs this now, or if it is paused once it goes on. */
+  public void whenAwake(Runnable work) {
+    if (paused) {
+      whenAwake = work;
+    } else {
+      work.run();
+    }
+  }
+
+  /**
+   * Ends the machine; whatever talks to it may know at once that this is why it fell silent.
+   *
+   * @param grace for processes to end by themselves; zero: none
+   */
+  void destroy(Duration grace) {
     ending = true;
+    if (grace.isPositive() && machine.death().isEmpty()) {
+      try {
+        if (paused) {
+          machine.resume();
+        }
+        Bounded.run(
+            "shutdown of " + id(), grace.plus(DEAF_AFTER), () -> guest.shutdown(grace));
+      } catch (SandboxException e) {
+        LOG.debug("sandbox {} does not listen to words: {}", id(), e.message());
+      }
+    }
     machine.destroy();
+  }
+
+  void paused(boolean newPaused) {
+    paused = newPaused;
+  }
+
+  /** It goes on after a pause; the caller has its turn. */
+  void awake() {
+    Runnable work = whenAwake;
+    whenAwake = null;
+    if (work != null) {
+      work.run();
+    }
+  }
+
+  /** How often it was used; compared before and after. */
+  long uses() {
+    return uses.get();
   }
 
   Machine machine() {
@@ -180,7 +243,7 @@ public final class RunningSandbox {
 
   /** The sandbox with its present counters. */
   Sandbox snapshot() {
-    return row.withActivity(lastActivity(), counters());
+    return row.edit().activity(lastActivity(), counters()).build();
   }
 
   Instant lastActivity() {
@@ -199,7 +262,7 @@ public final class RunningSandbox {
   }
 
   boolean idle(Instant now) {
-    Duration timeout = row.idleTimeout();
+    Duration timeout = row.expiry().idleTimeout();
     return !timeout.isZero() && busy.get() == 0 && now.isAfter(lastActivity().plus(timeout));
   }
 

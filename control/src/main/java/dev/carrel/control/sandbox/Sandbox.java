@@ -3,6 +3,7 @@ package dev.carrel.control.sandbox;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
@@ -12,12 +13,13 @@ import org.jspecify.annotations.Nullable;
  * A sandbox as its owner sees it.
  *
  * @param owner the principal that created it
+ * @param generation grows with each change of status; guards concurrent changes
  * @param runtime what the engine runs machines with, for example {@code namespaces} or {@code
  *     runsc}
  * @param isolation what was really applied; null until it has started
  * @param limits in force; the asked ones until it has started
- * @param idleTimeout zero means never
- * @param generation grows with each change of status; guards concurrent changes
+ * @param volume what /workspace is kept in; null: in memory, gone with the machine
+ * @param startedAt when its present or last machine started; null until one has
  */
 public record Sandbox(
     SandboxId id,
@@ -30,13 +32,15 @@ public record Sandbox(
     String runtime,
     @Nullable Isolation isolation,
     Limits limits,
-    Duration idleTimeout,
+    Expiry expiry,
     boolean networkEnabled,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
+    @Nullable Volume volume,
     Instant createdAt,
     Instant lastActivityAt,
+    @Nullable Instant startedAt,
     @Nullable Instant stoppedAt,
     Counters counters,
     @Nullable Failure failure) {
@@ -49,110 +53,36 @@ public record Sandbox(
     metadata = Map.copyOf(metadata);
   }
 
-  /** In another status; the generation moves on as the row's does. */
-  Sandbox withStatus(
-      SandboxStatus newStatus, @Nullable Instant newStoppedAt, @Nullable Failure newFailure) {
-    return new Sandbox(
-        id,
-        tenant,
-        owner,
-        newStatus,
-        generation + 1,
-        image,
-        engine,
-        runtime,
-        isolation,
-        limits,
-        idleTimeout,
-        networkEnabled,
-        envVars,
-        metadata,
-        sessionKey,
-        createdAt,
-        lastActivityAt,
-        newStoppedAt,
-        counters,
-        newFailure);
+  /** Whether its files outlive its machine. */
+  public boolean persistent() {
+    return volume != null;
   }
 
-  /** As it was really started. */
-  Sandbox withApplied(Isolation newIsolation, Limits newLimits) {
-    return new Sandbox(
-        id,
-        tenant,
-        owner,
-        status,
-        generation,
-        image,
-        engine,
-        runtime,
-        newIsolation,
-        newLimits,
-        idleTimeout,
-        networkEnabled,
-        envVars,
-        metadata,
-        sessionKey,
-        createdAt,
-        lastActivityAt,
-        stoppedAt,
-        counters,
-        failure);
+  /** Whether it has ended and can be started again with its files. */
+  public boolean restartable() {
+    return persistent() && (status == SandboxStatus.STOPPED || status == SandboxStatus.FAILED);
   }
 
-  /** With newer counts. */
-  Sandbox withActivity(Instant newLastActivityAt, Counters newCounters) {
-    return new Sandbox(
-        id,
-        tenant,
-        owner,
-        status,
-        generation,
-        image,
-        engine,
-        runtime,
-        isolation,
-        limits,
-        idleTimeout,
-        networkEnabled,
-        envVars,
-        metadata,
-        sessionKey,
-        createdAt,
-        newLastActivityAt,
-        stoppedAt,
-        newCounters,
-        failure);
+  /** To be changed and built anew. */
+  SandboxDraft edit() {
+    return new SandboxDraft(this);
   }
 
-  /** With what a PATCH may change. */
-  Sandbox withConfiguration(
-      Limits newLimits,
-      Duration newIdleTimeout,
-      Map<String, String> newEnvVars,
-      Map<String, String> newMetadata) {
-    return new Sandbox(
-        id,
-        tenant,
-        owner,
-        status,
-        generation,
-        image,
-        engine,
-        runtime,
-        isolation,
-        newLimits,
-        newIdleTimeout,
-        networkEnabled,
-        newEnvVars,
-        newMetadata,
-        sessionKey,
-        createdAt,
-        lastActivityAt,
-        stoppedAt,
-        counters,
-        failure);
-  }
+  /**
+   * What /workspace is kept in.
+   *
+   * @param name what its tenant calls it; null when it belongs to this sandbox alone
+   */
+  public record Volume(VolumeId id, @Nullable String name) {}
+
+  /**
+   * When it ends by itself.
+   *
+   * @param idleTimeout zero means never
+   * @param onIdle what happens then
+   * @param maxLife of one machine, from its start; zero means for ever
+   */
+  public record Expiry(Duration idleTimeout, OnIdle onIdle, Duration maxLife) {}
 
   /** What has been done with a sandbox. */
   public record Counters(

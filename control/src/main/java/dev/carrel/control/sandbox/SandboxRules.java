@@ -48,15 +48,58 @@ final class SandboxRules {
     return new RootImage.Folder(folder);
   }
 
-  Limits limits(CreateSandbox request) {
+  Limits limits(CreateSandbox.Size asked) {
     return limits(
-        orElse(request.memoryMb(), settings.memoryMb()),
-        orElse(request.cpuCores(), settings.cpuCores()),
-        orElse(request.diskMb(), settings.diskMb()),
-        orElse(request.pids(), settings.pids()));
+        orElse(asked.memoryMb(), settings.memoryMb()),
+        orElse(asked.cpuCores(), settings.cpuCores()),
+        orElse(asked.diskMb(), settings.diskMb()),
+        orElse(asked.pids(), settings.pids()));
   }
 
-  Limits limits(long memoryMb, double cpuCores, long diskMb, int pids) {
+  /**
+   * When a new sandbox ends by itself.
+   *
+   * @param persistent whether its files outlive its machine: what would lose them is no default
+   */
+  Sandbox.Expiry expiry(CreateSandbox.Expiry asked, boolean persistent) {
+    return new Sandbox.Expiry(
+        idleTimeout(asked.idleTimeoutSeconds(), settings.idleTimeout()),
+        orElse(asked.onIdle(), persistent ? OnIdle.STOP : OnIdle.PAUSE),
+        maxLife(asked.maxLifeSeconds(), settings.life().maxLife()));
+  }
+
+  /** The sandbox as it would be after the change; the disk's size never changes. */
+  Sandbox patched(Sandbox now, PatchSandbox patch) {
+    network(patch.networkEnabled());
+    Limits old = now.limits();
+    CreateSandbox.Size size = patch.size();
+    if (size.diskMb() != null && size.diskMb() != old.disk().mebibytes()) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE, "disk_mb: the size of the disk never changes")
+          .withHint("create a new sandbox with the size you need");
+    }
+    Limits limits =
+        limits(
+            orElse(size.memoryMb(), old.memory().mebibytes()),
+            orElse(size.cpuCores(), old.cpus()),
+            old.disk().mebibytes(),
+            orElse(size.pids(), old.pids()));
+    Sandbox.Expiry expiry = now.expiry();
+    return now.edit()
+        .limits(
+            new Limits(limits.memory(), limits.cpus(), limits.pids(), old.disk(), old.openFiles()))
+        .expiry(
+            new Sandbox.Expiry(
+                idleTimeout(patch.expiry().idleTimeoutSeconds(), expiry.idleTimeout()),
+                orElse(patch.expiry().onIdle(), expiry.onIdle()),
+                maxLife(patch.expiry().maxLifeSeconds(), expiry.maxLife())))
+        .labels(
+            patch.envVars() == null ? now.envVars() : environment(patch.envVars()),
+            patch.metadata() == null ? now.metadata() : metadata(patch.metadata()))
+        .build();
+  }
+
+  private Limits limits(long memoryMb, double cpuCores, long diskMb, int pids) {
     atMost("memory_mb", memoryMb, settings.maxMemoryMb());
     atMost("disk_mb", diskMb, settings.maxDiskMb());
     atMost("pids", pids, settings.maxPids());
@@ -71,14 +114,29 @@ final class SandboxRules {
         settings.openFiles());
   }
 
-  Duration idleTimeout(@Nullable Long seconds) {
+  private Duration idleTimeout(@Nullable Long seconds, Duration usual) {
     if (seconds == null) {
-      return settings.idleTimeout();
+      return usual;
     }
     long max = settings.maxIdleTimeout().toSeconds();
     if (seconds < 0 || seconds > max) {
       throw SandboxException.invalid(
           "idle_timeout_seconds", "must be between 0 (never) and " + max);
+    }
+    return Duration.ofSeconds(seconds);
+  }
+
+  private Duration maxLife(@Nullable Long seconds, Duration usual) {
+    if (seconds == null) {
+      return usual;
+    }
+    Duration max = settings.life().maxLife();
+    if (seconds < 0) {
+      throw SandboxException.invalid("max_life_seconds", "must not be negative");
+    }
+    if (max.isPositive() && (seconds == 0 || seconds > max.toSeconds())) {
+      throw SandboxException.invalid(
+          "max_life_seconds", "must be between 1 and " + max.toSeconds());
     }
     return Duration.ofSeconds(seconds);
   }

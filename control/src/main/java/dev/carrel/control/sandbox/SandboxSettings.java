@@ -12,11 +12,12 @@ import java.util.Set;
  * @param allowedEngines engines that a request or {@code defaultEngine} may name; {@code process}
  *     isolates nothing and is only ever used when it is named
  * @param images root folders by name, beside {@code host}
- * @param maxSandboxes starting and running ones on this server
+ * @param maxSandboxes starting, running and paused ones on this server
  * @param maxSandboxesPerTenant the same for one tenant
  * @param maxMemoryMb the most that one sandbox may ask for
  * @param stoppedRetention how long a stopped or failed sandbox stays listed
  * @param watchInterval how often machines are looked at for signs of death and idleness
+ * @param life times and policies
  */
 public record SandboxSettings(
     String defaultEngine,
@@ -37,7 +38,8 @@ public record SandboxSettings(
     int maxSandboxes,
     int maxSandboxesPerTenant,
     Duration stoppedRetention,
-    Duration watchInterval) {
+    Duration watchInterval,
+    LifeSettings life) {
   public static final String AUTO = "auto";
   public static final String HOST_IMAGE = "host";
 
@@ -66,7 +68,8 @@ public record SandboxSettings(
         1000,
         200,
         Duration.ofDays(1),
-        Duration.ofMillis(500));
+        Duration.ofMillis(500),
+        LifeSettings.defaults());
   }
 
   public SandboxSettings withEngines(String newDefaultEngine, Set<String> newAllowedEngines) {
@@ -89,7 +92,8 @@ public record SandboxSettings(
         maxSandboxes,
         maxSandboxesPerTenant,
         stoppedRetention,
-        watchInterval);
+        watchInterval,
+        life);
   }
 
   public SandboxSettings withMaxSandboxes(int newMaxSandboxes, int newMaxSandboxesPerTenant) {
@@ -112,7 +116,8 @@ public record SandboxSettings(
         newMaxSandboxes,
         newMaxSandboxesPerTenant,
         stoppedRetention,
-        watchInterval);
+        watchInterval,
+        life);
   }
 
   public SandboxSettings withWatch(Duration newStoppedRetention, Duration newWatchInterval) {
@@ -135,7 +140,8 @@ public record SandboxSettings(
         maxSandboxes,
         maxSandboxesPerTenant,
         newStoppedRetention,
-        newWatchInterval);
+        newWatchInterval,
+        life);
   }
 
   public SandboxSettings withImages(Map<String, Path> newImages) {
@@ -158,6 +164,31 @@ public record SandboxSettings(
         maxSandboxes,
         maxSandboxesPerTenant,
         stoppedRetention,
-        watchInterval);
+        watchInterval,
+        life);
+  }
+
+  public SandboxSettings withLife(LifeSettings newLife) {
+    return new SandboxSettings(
+        defaultEngine,
+        allowedEngines,
+        defaultImage,
+        images,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        openFiles,
+        idleTimeout,
+        maxIdleTimeout,
+        maxMemoryMb,
+        maxCpuCores,
+        maxDiskMb,
+        maxPids,
+        maxSandboxes,
+        maxSandboxesPerTenant,
+        stoppedRetention,
+        watchInterval,
+        newLife);
   }
 }

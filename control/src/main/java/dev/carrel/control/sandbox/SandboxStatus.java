@@ -6,11 +6,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Where a sandbox is in its life. */
+/** Where a sandbox is in its life. {@link Transitions} says how it gets from one to another. */
 public enum SandboxStatus {
+  /** Its machine is being started, for the first time or again. */
   CREATING,
   RUNNING,
-  /** Ended in order, for example after being idle; listed until deleted or forgotten. */
+  /** Every process is held where it was, its memory kept; the next call lets them go on. */
+  PAUSED,
+  /** Ended in order. With a volume it can be started again; listed until deleted or forgotten. */
   STOPPED,
   /** Could not start, or its machine died; the reason is in {@link Sandbox#failure()}. */
   FAILED,
@@ -21,9 +24,17 @@ public enum SandboxStatus {
     return name().toLowerCase(Locale.ROOT);
   }
 
+  /** Whether it has a machine, or is to have one in a moment. */
+  public boolean live() {
+    return switch (this) {
+      case CREATING, RUNNING, PAUSED -> true;
+      case STOPPED, FAILED, DESTROYED -> false;
+    };
+  }
+
   /** The statuses that a caller can see. */
   public static List<SandboxStatus> visible() {
-    return List.of(CREATING, RUNNING, STOPPED, FAILED);
+    return List.of(CREATING, RUNNING, PAUSED, STOPPED, FAILED);
   }
 
   public static SandboxStatus parse(String name) {

@@ -1,30 +1,23 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
-import dev.carrel.control.store.Lines;
-import dev.carrel.spi.DataSize;
-import dev.carrel.spi.Isolation;
-import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxId;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.Query;
-import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
 
 /** Rows of sandboxes. Each change of status is a compare-and-set on status and generation. */
 final class SandboxStore {
-  private static final String LIVE = "('creating', 'running')";
+  private static final String LIVE = "('creating', 'running', 'paused')";
+  private static final String UNCHANGED =
+      " WHERE id = :id AND status = :from AND generation = :generation";
+  private static final int JOURNAL = 100;
 
   private final Database database;
 
@@ -32,8 +25,11 @@ final class SandboxStore {
     this.database = database;
   }
 
-  /** Makes the row unless a limit forbids it or the session key has a live sandbox already. */
-  Reservation reserve(Sandbox sandbox, int maxPerTenant, int maxTotal) {
+  /**
+   * Makes the row, with its volume, unless a limit forbids it or the session key has a sandbox that
+   * lives or can be started again.
+   */
+  Reservation reserve(Sandbox sandbox, Limit limit) {
     return database.write(
         handle -> {
           if (sandbox.sessionKey() != null) {
@@ -43,14 +39,28 @@ final class SandboxStore {
               return new Reservation.Existing(existing.get());
             }
           }
-          if (countLive(handle, "") >= maxTotal) {
-            return new Reservation.Full(false);
+          Optional<Reservation.Full> full = full(handle, sandbox.tenant(), limit);
+          if (full.isPresent()) {
+            return full.get();
           }
-          if (countLive(handle, sandbox.tenant()) >= maxPerTenant) {
-            return new Reservation.Full(true);
+          Sandbox made = VolumeStore.claim(handle, sandbox, limit.volumeBytes());
+          SandboxRow.insert(handle, made);
+          return new Reservation.Made(made);
+        });
+  }
+
+  /** Moves one that ended to creating, unless a limit forbids it. */
+  Reservation revive(Sandbox from, Sandbox next, String cause, Limit limit) {
+    return database.write(
+        handle -> {
+          Optional<Reservation.Full> full = full(handle, from.tenant(), limit);
+          if (full.isPresent()) {
+            return full.get();
           }
-          insert(handle, sandbox);
-          return new Reservation.Made();
+          Sandbox made = VolumeStore.claim(handle, next, limit.volumeBytes());
+          return move(handle, from, made, cause)
+              ? new Reservation.Made(made)
+              : new Reservation.Moved();
         });
   }
 
@@ -60,65 +70,100 @@ final class SandboxStore {
             handle
                 .createQuery("SELECT * FROM sandbox WHERE id = :id")
                 .bind("id", id.value())
-                .map(SandboxStore::row)
+                .map(SandboxRow::read)
                 .findOne());
+  }
+
+  /** With the counters that are on their way to it. */
+  Optional<Sandbox> settled(SandboxId id) {
+    database.flush();
+    return find(id);
   }
 
   List<Sandbox> all() {
     return database.read(
-        handle -> handle.createQuery("SELECT * FROM sandbox").map(SandboxStore::row).list());
+        handle -> handle.createQuery("SELECT * FROM sandbox").map(SandboxRow::read).list());
   }
 
   /**
-   * Moves to the status, isolation, limits, times and failure of {@code next} if the row is still
-   * as {@code from} says.
+   * Moves to the status of {@code next}, with all that goes with it, if the row is still as {@code
+   * from} says; and notes it in the journal.
    */
-  boolean transition(Sandbox from, Sandbox next) {
-    return database.write(
+  boolean transition(Sandbox from, Sandbox next, String cause) {
+    return database.write(handle -> move(handle, from, next, cause));
+  }
+
+  private static boolean move(Handle handle, Sandbox from, Sandbox next, String cause) {
+    if (!Transitions.exists(from.status(), next.status())) {
+      throw new IllegalStateException(
+          "sandbox %s cannot go from %s to %s".formatted(from.id(), from.status(), next.status()));
+    }
+    Failure failure = next.failure();
+    boolean moved =
+        SandboxRow.changeable(
+                    handle.createUpdate(
+                        "UPDATE sandbox SET status = :status, generation = :generation + 1,"
+                            + " isolation = :isolation, started_at = :started,"
+                            + " stopped_at = :stopped, failure_cause = :cause,"
+                            + " failure_message = :message, failure_hint = :hint, "
+                            + SandboxRow.CHANGES
+                            + UNCHANGED),
+                    next)
+                .bind("status", next.status().wireName())
+                .bind("isolation", SandboxRow.isolationText(next.isolation()))
+                .bind("started", SandboxRow.millis(next.startedAt()))
+                .bind("stopped", SandboxRow.millis(next.stoppedAt()))
+                .bind("cause", failure == null ? null : failure.cause())
+                .bind("message", failure == null ? null : failure.message())
+                .bind("hint", failure == null ? null : failure.hint())
+                .bind("id", from.id().value())
+                .bind("from", from.status().wireName())
+                .bind("generation", from.generation())
+                .execute()
+            == 1;
+    if (moved) {
+      handle.execute(
+          "INSERT INTO transition (sandbox_id, generation, from_status, to_status, at, cause)"
+              + " VALUES (?, ?, ?, ?, ?, ?)",
+          from.id().value(),
+          next.generation(),
+          from.status().wireName(),
+          next.status().wireName(),
+          System.currentTimeMillis(),
+          cause);
+      handle.execute(
+          "DELETE FROM transition WHERE sandbox_id = ? AND generation <= ?",
+          from.id().value(),
+          next.generation() - JOURNAL);
+    }
+    return moved;
+  }
+
+  /** Oldest first, the last {@value #JOURNAL} of them. */
+  List<Transition> journal(SandboxId id) {
+    return database.read(
         handle ->
             handle
-                    .createUpdate(
-                        """
-                        UPDATE sandbox SET status = :status, generation = generation + 1,
-                          isolation = :isolation, memory_bytes = :memory, cpus = :cpus,
-                          pids = :pids, disk_bytes = :disk, open_files = :files,
-                          stopped_at = :stopped, failure_cause = :cause,
-                          failure_message = :message, failure_hint = :hint
-                        WHERE id = :id AND status = :from AND generation = :generation""")
-                    .bind("status", next.status().wireName())
-                    .bind("isolation", isolationText(next.isolation()))
-                    .bind("memory", next.limits().memory().bytes())
-                    .bind("cpus", next.limits().cpus())
-                    .bind("pids", next.limits().pids())
-                    .bind("disk", next.limits().disk().bytes())
-                    .bind("files", next.limits().openFiles())
-                    .bind("stopped", millis(next.stoppedAt()))
-                    .bind("cause", next.failure() == null ? null : next.failure().cause())
-                    .bind("message", next.failure() == null ? null : next.failure().message())
-                    .bind("hint", next.failure() == null ? null : next.failure().hint())
-                    .bind("id", from.id().value())
-                    .bind("from", from.status().wireName())
-                    .bind("generation", from.generation())
-                    .execute()
-                == 1);
+                .createQuery("SELECT * FROM transition WHERE sandbox_id = :id ORDER BY generation")
+                .bind("id", id.value())
+                .map(
+                    (row, _) ->
+                        new Transition(
+                            row.getLong("generation"),
+                            SandboxStatus.parse(SandboxRow.text(row, "from_status")),
+                            SandboxStatus.parse(SandboxRow.text(row, "to_status")),
+                            Instant.ofEpochMilli(row.getLong("at")),
+                            SandboxRow.text(row, "cause")))
+                .list());
   }
 
   /** Changes what a PATCH may change; the status must be what the caller looked at. */
   boolean configure(Sandbox from, Sandbox next) {
     return database.write(
         handle ->
-            handle
-                    .createUpdate(
-                        """
-                        UPDATE sandbox SET memory_bytes = :memory, cpus = :cpus, pids = :pids,
-                          idle_timeout_ms = :idle, env_vars = :env, metadata = :metadata
-                        WHERE id = :id AND status = :from AND generation = :generation""")
-                    .bind("memory", next.limits().memory().bytes())
-                    .bind("cpus", next.limits().cpus())
-                    .bind("pids", next.limits().pids())
-                    .bind("idle", next.idleTimeout().toMillis())
-                    .bind("env", Lines.ofMap(next.envVars()))
-                    .bind("metadata", Lines.ofMap(next.metadata()))
+            SandboxRow.changeable(
+                        handle.createUpdate("UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED),
+                        next)
                     .bind("id", from.id().value())
                     .bind("from", from.status().wireName())
                     .bind("generation", from.generation())
@@ -126,8 +171,41 @@ final class SandboxStore {
                 == 1);
   }
 
-  void remove(SandboxId id) {
-    database.write(handle -> handle.execute("DELETE FROM sandbox WHERE id = ?", id.value()));
+  /** Removes the row for good; only its id is remembered for a while. */
+  void remove(Sandbox sandbox) {
+    database.write(
+        handle -> {
+          handle.execute(
+              "INSERT OR REPLACE INTO deleted_sandbox (id, tenant, deleted_at) VALUES (?, ?, ?)",
+              sandbox.id().value(),
+              sandbox.tenant(),
+              System.currentTimeMillis());
+          return handle.execute("DELETE FROM sandbox WHERE id = ?", sandbox.id().value());
+        });
+  }
+
+  /**
+   * Whether it was deleted not long ago.
+   *
+   * @param tenant null: whosever it was
+   */
+  boolean deleted(SandboxId id, @Nullable String tenant) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT tenant FROM deleted_sandbox WHERE id = :id")
+                .bind("id", id.value())
+                .mapTo(String.class)
+                .findOne()
+                .filter(owner -> tenant == null || tenant.equals(owner))
+                .isPresent());
+  }
+
+  void forgetDeleted(Instant before) {
+    database.later(
+        handle ->
+            handle.execute(
+                "DELETE FROM deleted_sandbox WHERE deleted_at < ?", before.toEpochMilli()));
   }
 
   /** Writes counters soon. */
@@ -154,7 +232,7 @@ final class SandboxStore {
                     "SELECT * FROM sandbox WHERE status IN ('stopped', 'failed')"
                         + " AND COALESCE(stopped_at, created_at) < :end LIMIT 100")
                 .bind("end", end.toEpochMilli())
-                .map(SandboxStore::row)
+                .map(SandboxRow::read)
                 .list());
   }
 
@@ -164,7 +242,7 @@ final class SandboxStore {
         handle ->
             handle
                 .createQuery("SELECT * FROM sandbox WHERE status = 'destroyed' LIMIT 100")
-                .map(SandboxStore::row)
+                .map(SandboxRow::read)
                 .list());
   }
 
@@ -210,7 +288,7 @@ final class SandboxStore {
                               (query.page() - 1L) * query.pageSize()),
                       tenant,
                       query)
-                  .map(SandboxStore::row)
+                  .map(SandboxRow::read)
                   .list();
           var counts = new EnumMap<SandboxStatus, Long>(SandboxStatus.class);
           SandboxStatus.visible().forEach(status -> counts.put(status, 0L));
@@ -221,7 +299,8 @@ final class SandboxStore {
                   query)
               .map(
                   (rows, _) ->
-                      Map.entry(SandboxStatus.parse(text(rows, "status")), rows.getLong("n")))
+                      Map.entry(
+                          SandboxStatus.parse(SandboxRow.text(rows, "status")), rows.getLong("n")))
               .forEach(entry -> counts.put(entry.getKey(), entry.getValue()));
           return new SandboxPage(items, total, query.page(), query.pageSize(), counts);
         });
@@ -263,12 +342,22 @@ final class SandboxStore {
   private static Optional<Sandbox> findBySessionKey(Handle handle, String tenant, String key) {
     return handle
         .createQuery(
-            "SELECT * FROM sandbox WHERE tenant = :tenant AND session_key = :key AND status IN "
-                + LIVE)
+            "SELECT * FROM sandbox WHERE tenant = :tenant AND session_key = :key AND (status IN "
+                + LIVE
+                + " OR (status IN ('stopped', 'failed') AND volume_id IS NOT NULL))")
         .bind("tenant", tenant)
         .bind("key", key)
-        .map(SandboxStore::row)
+        .map(SandboxRow::read)
         .findOne();
+  }
+
+  private static Optional<Reservation.Full> full(Handle handle, String tenant, Limit limit) {
+    if (countLive(handle, "") >= limit.total()) {
+      return Optional.of(new Reservation.Full(false));
+    }
+    return countLive(handle, tenant) >= limit.perTenant()
+        ? Optional.of(new Reservation.Full(true))
+        : Optional.empty();
   }
 
   private static long countLive(Handle handle, String tenant) {
@@ -282,125 +371,21 @@ final class SandboxStore {
         .one();
   }
 
-  private static void insert(Handle handle, Sandbox s) {
-    handle
-        .createUpdate(
-            """
-            INSERT INTO sandbox (id, tenant, owner, status, generation, image, engine, runtime,
-              isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-              network_enabled, env_vars, metadata, session_key, created_at, last_activity_at)
-            VALUES (:id, :tenant, :owner, :status, :generation, :image, :engine, :runtime,
-              NULL, :memory, :cpus, :pids, :disk, :files, :idle,
-              :network, :env, :metadata, :key, :created, :created)""")
-        .bind("id", s.id().value())
-        .bind("tenant", s.tenant())
-        .bind("owner", s.owner())
-        .bind("status", s.status().wireName())
-        .bind("generation", s.generation())
-        .bind("image", s.image())
-        .bind("engine", s.engine())
-        .bind("runtime", s.runtime())
-        .bind("memory", s.limits().memory().bytes())
-        .bind("cpus", s.limits().cpus())
-        .bind("pids", s.limits().pids())
-        .bind("disk", s.limits().disk().bytes())
-        .bind("files", s.limits().openFiles())
-        .bind("idle", s.idleTimeout().toMillis())
-        .bind("network", s.networkEnabled())
-        .bind("env", Lines.ofMap(s.envVars()))
-        .bind("metadata", Lines.ofMap(s.metadata()))
-        .bind("key", s.sessionKey())
-        .bind("created", s.createdAt().toEpochMilli())
-        .execute();
-  }
+  /** How many live sandboxes there may be, and how large a tenant's volumes together. */
+  record Limit(int perTenant, int total, long volumeBytes) {}
 
-  private static Sandbox row(ResultSet row, StatementContext context) throws SQLException {
-    String cause = row.getString("failure_cause");
-    return new Sandbox(
-        new SandboxId(text(row, "id")),
-        text(row, "tenant"),
-        text(row, "owner"),
-        SandboxStatus.parse(text(row, "status")),
-        row.getLong("generation"),
-        text(row, "image"),
-        text(row, "engine"),
-        text(row, "runtime"),
-        isolation(row.getString("isolation")),
-        new Limits(
-            new DataSize(row.getLong("memory_bytes")),
-            row.getDouble("cpus"),
-            row.getInt("pids"),
-            new DataSize(row.getLong("disk_bytes")),
-            row.getInt("open_files")),
-        Duration.ofMillis(row.getLong("idle_timeout_ms")),
-        row.getBoolean("network_enabled"),
-        Lines.toMap(text(row, "env_vars")),
-        Lines.toMap(text(row, "metadata")),
-        row.getString("session_key"),
-        Instant.ofEpochMilli(row.getLong("created_at")),
-        Instant.ofEpochMilli(row.getLong("last_activity_at")),
-        instant(row, "stopped_at"),
-        new Sandbox.Counters(
-            row.getLong("exec_count"),
-            row.getLong("exec_total_ms"),
-            row.getLong("bytes_uploaded"),
-            row.getLong("bytes_downloaded")),
-        cause == null
-            ? null
-            : new Failure(cause, text(row, "failure_message"), text(row, "failure_hint")));
-  }
-
-  private static String text(ResultSet row, String column) throws SQLException {
-    return Objects.requireNonNullElse(row.getString(column), "");
-  }
-
-  private static @Nullable Instant instant(ResultSet row, String column) throws SQLException {
-    long millis = row.getLong(column);
-    return row.wasNull() ? null : Instant.ofEpochMilli(millis);
-  }
-
-  private static @Nullable Long millis(@Nullable Instant instant) {
-    return instant == null ? null : instant.toEpochMilli();
-  }
-
-  private static @Nullable String isolationText(@Nullable Isolation isolation) {
-    if (isolation == null) {
-      return null;
-    }
-    var items = new ArrayList<String>();
-    items.add(isolation.strength().name().toLowerCase(Locale.ROOT));
-    for (Isolation.Measure measure : isolation.measures()) {
-      items.add(measure.name());
-      items.add(String.valueOf(measure.applied()));
-      items.add(measure.detail());
-    }
-    return Lines.ofList(items);
-  }
-
-  private static @Nullable Isolation isolation(@Nullable String text) {
-    if (text == null) {
-      return null;
-    }
-    List<String> items = Lines.toList(text);
-    var measures = new ArrayList<Isolation.Measure>();
-    for (int i = 1; i + 2 < items.size(); i += 3) {
-      measures.add(
-          new Isolation.Measure(
-              items.get(i), Boolean.parseBoolean(items.get(i + 1)), items.get(i + 2)));
-    }
-    return new Isolation(
-        Isolation.Strength.valueOf(items.getFirst().toUpperCase(Locale.ROOT)), measures);
-  }
-
-  /** What came of asking for a row. */
+  /** What came of asking for a row, or for a place for one that ended. */
   sealed interface Reservation {
     /** The row is there, in status creating. */
-    record Made() implements Reservation {}
+    record Made(Sandbox sandbox) implements Reservation {}
 
-    /** The session key has a live sandbox. */
+    /** The session key has a sandbox. */
     record Existing(Sandbox sandbox) implements Reservation {}
 
     /** A limit is reached: the tenant's, or else the server's. */
     record Full(boolean tenant) implements Reservation {}
+
+    /** Somebody else changed it meanwhile. */
+    record Moved() implements Reservation {}
   }
 }

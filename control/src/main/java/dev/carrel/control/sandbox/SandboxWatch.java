@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
@@ -14,8 +15,11 @@ import org.slf4j.LoggerFactory;
 public final class SandboxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SandboxWatch.class);
   private static final Duration SWEEP_INTERVAL = Duration.ofSeconds(30);
+  private static final Duration DELETED_RETENTION = Duration.ofDays(7);
 
   private final Sandboxes sandboxes;
+  private final Life life;
+  private final SandboxStore store;
   private final SandboxSettings settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
@@ -23,6 +27,8 @@ public final class SandboxWatch implements AutoCloseable {
 
   public SandboxWatch(Sandboxes sandboxes, SandboxSettings settings) {
     this.sandboxes = sandboxes;
+    this.life = sandboxes.life();
+    this.store = sandboxes.store();
     this.settings = settings;
     this.thread = Thread.ofVirtual().name("sandbox-watch").start(this::watch);
   }
@@ -63,31 +69,43 @@ public final class SandboxWatch implements AutoCloseable {
 
   private void look() {
     Instant now = Instant.now();
-    for (RunningSandbox sandbox : sandboxes.running()) {
-      if (sandbox.row().status() != SandboxStatus.RUNNING) {
-        continue;
-      }
-      if (sandbox.machine().death().isPresent()) {
-        sandboxes.died(sandbox);
-      } else if (sandbox.idle(now)) {
-        sandboxes.end(sandbox, SandboxStatus.STOPPED, Failures.idle(sandbox.row().idleTimeout()));
+    for (RunningSandbox sandbox : life.running()) {
+      try {
+        look(sandbox, now);
+      } catch (SandboxException e) {
+        // Deleted at the same moment, or its engine fails: the others have a right to be seen to.
+        LOG.warn("sandbox {}: {}", sandbox.id(), e.message());
       }
     }
     saveCounters();
     if (now.isAfter(nextSweep)) {
       nextSweep = now.plus(SWEEP_INTERVAL);
-      sandboxes
-          .store()
-          .endedBefore(now.minus(settings.stoppedRetention()))
-          .forEach(sandboxes::remove);
-      sandboxes.store().destroyed().forEach(sandboxes::remove);
+      sweep(now);
     }
   }
 
+  private void look(RunningSandbox sandbox, Instant now) {
+    if (sandbox.machine().death().isPresent()) {
+      life.died(sandbox);
+    } else if (!sandbox.paused() && sandbox.idle(now)) {
+      life.stop(sandbox.id(), Failures.idle(sandbox.row().expiry().idleTimeout()));
+    }
+  }
+
+  private void sweep(Instant now) {
+    life.endRemains();
+    store
+        .endedBefore(now.minus(settings.stoppedRetention()))
+        .forEach(row -> life.remove(row, "retention"));
+    store.destroyed().forEach(row -> life.remove(row, "retention"));
+    store.forgetDeleted(now.minus(DELETED_RETENTION));
+    sandboxes.volumes().sweep();
+  }
+
   private void saveCounters() {
-    for (RunningSandbox sandbox : sandboxes.running()) {
+    for (RunningSandbox sandbox : life.running()) {
       if (sandbox.takeUnsaved()) {
-        sandboxes.store().note(sandbox.id(), sandbox.lastActivity(), sandbox.counters());
+        store.note(sandbox.id(), sandbox.lastActivity(), sandbox.counters());
       }
     }
   }

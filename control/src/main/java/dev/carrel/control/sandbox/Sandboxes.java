@@ -1,84 +1,86 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
+import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
-import dev.carrel.spi.Machine;
-import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import java.time.Duration;
+import dev.carrel.spi.VolumeId;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The sandboxes of this server: made, found, changed and removed. Safe for many threads; no lock is
- * held while a machine starts or ends.
+ * The sandboxes of this server: made, found, changed and removed. Safe for many threads; who only
+ * looks never waits for who changes.
  */
 public final class Sandboxes {
-  private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
+  private static final int ATTEMPTS = 5;
 
-  private final SandboxSettings settings;
   private final SandboxRules rules;
   private final Engines engines;
+  private final Room room;
   private final SandboxStore store;
-  private final Telemetry telemetry;
-  private final List<SandboxListener> listeners = new CopyOnWriteArrayList<>();
-  private final Map<SandboxId, RunningSandbox> running = new ConcurrentHashMap<>();
-  // Those that start or end right now; others who want the same sandbox wait here.
-  private final Map<SandboxId, CountDownLatch> starting = new ConcurrentHashMap<>();
-  private final Map<SandboxId, CountDownLatch> ending = new ConcurrentHashMap<>();
-  private final RecentlyDeleted recentlyDeleted = new RecentlyDeleted();
+  private final WorkspaceVolumes volumes;
+  private final Life life;
   private volatile boolean closed;
 
   public Sandboxes(
       SandboxSettings settings, Engines engines, Database database, Telemetry telemetry) {
-    this.settings = settings;
     this.rules = new SandboxRules(settings);
     this.engines = engines;
+    this.room = new Room(settings, telemetry);
     this.store = new SandboxStore(database);
-    this.telemetry = telemetry;
+    var machines = new Machines(engines, rules);
+    this.volumes = new WorkspaceVolumes(new VolumeStore(database), machines);
+    this.life = new Life(settings.life(), machines, room, store, volumes, telemetry);
   }
 
   /** To be called before the first sandbox exists. */
   public void listen(SandboxListener listener) {
-    listeners.add(listener);
+    life.listen(listener);
+  }
+
+  /** As {@link #obtain}. */
+  public Sandbox create(Caller caller, CreateSandbox request) {
+    return obtain(caller, request).sandbox();
   }
 
   /**
-   * Starts a sandbox, or returns the live one with the same session key. One that could not be
-   * started stays listed as failed.
+   * Starts a sandbox, or gives the one with the same session key: as it is, resumed or started
+   * again. A new one that could not be started stays listed as failed.
    */
-  public Sandbox create(Caller caller, CreateSandbox request) {
+  public Obtained obtain(Caller caller, CreateSandbox request) {
     refuseWhenClosed();
     SandboxRules.network(request.networkEnabled());
     Engine engine = engines.choose(request.engine(), request.isolation());
-    Sandbox row = row(caller, request, engine);
-    var started = new CountDownLatch(1);
-    starting.put(row.id(), started);
-    try {
-      return switch (store.reserve(
-          row, settings.maxSandboxesPerTenant(), settings.maxSandboxes())) {
-        case Reservation.Made _ -> start(row, engine);
-        case Reservation.Existing(Sandbox existing) -> awaitStarted(caller, existing);
-        case Reservation.Full(boolean tenant) -> throw full(tenant);
-      };
-    } finally {
-      starting.remove(row.id());
-      started.countDown();
+    for (int attempt = 1; ; attempt++) {
+      Sandbox row = row(caller, request, engine);
+      try (Turn _ = life.turn(row.id())) {
+        switch (store.reserve(row, room.limit())) {
+          case Reservation.Made(Sandbox made) -> {
+            return new Obtained(life.launch(made, "created"), true);
+          }
+          case Reservation.Full(boolean tenant) -> throw room.full(tenant);
+          case Reservation.Moved _ -> throw new IllegalStateException("a new row cannot move");
+          case Reservation.Existing(Sandbox existing) -> {
+            try {
+              return new Obtained(life.start(existing.id(), "session_key"), false);
+            } catch (SandboxException e) {
+              // Deleted while we came: then the key is free again.
+              if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
+                throw e;
+              }
+            }
+          }
+        }
+      }
     }
   }
 
@@ -90,65 +92,101 @@ public final class Sandboxes {
     return store
         .find(id)
         .filter(row -> visible(caller, row) && row.status() != SandboxStatus.DESTROYED)
-        .orElseThrow(() -> notFound(id));
+        .orElseThrow(() -> Failures.notFound(id));
   }
 
   public SandboxPage list(Caller caller, SandboxQuery query) {
-    SandboxPage page =
-        store.page(caller.role() == Caller.Role.ADMIN ? null : caller.tenant(), query);
+    SandboxPage page = store.page(tenant(caller), query);
     List<Sandbox> fresh =
         page.items().stream()
             .map(
                 row -> {
-                  RunningSandbox live = running.get(row.id());
+                  RunningSandbox live = life.find(row.id());
                   return live == null ? row : live.snapshot();
                 })
             .toList();
     return new SandboxPage(fresh, page.total(), page.page(), page.pageSize(), page.statusCounts());
   }
 
-  /** Changes what may be changed; the rest is refused while it runs, the disk always. */
+  /** How it came to its status: the last changes, oldest first. */
+  public List<Transition> journal(Caller caller, SandboxId id) {
+    requireVisible(caller, id);
+    return store.journal(id);
+  }
+
+  /**
+   * Changes what may be changed. Limits change live where the engine can; the environment only
+   * while there is no machine, the disk never.
+   */
   public Sandbox patch(Caller caller, SandboxId id, PatchSandbox patch) {
-    Sandbox now = get(caller, id);
-    Sandbox next = patched(now, patch);
-    RunningSandbox live = running.get(id);
-    if (!store.configure(now, next)) {
-      throw new SandboxException(
-          ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
-    }
-    if (live != null) {
-      live.row(next);
+    requireVisible(caller, id);
+    try (Turn _ = life.turn(id)) {
+      Sandbox now = get(caller, id);
+      Sandbox next = rules.patched(now, patch);
+      RunningSandbox live = life.find(id);
+      if (live != null) {
+        next = next.edit().limits(applied(live, now, next)).build();
+      }
+      if (!store.configure(now, next)) {
+        throw new SandboxException(
+            ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
+      }
+      if (live != null) {
+        live.row(next);
+      }
     }
     return get(caller, id);
+  }
+
+  /** Starts one that has ended with its files, or lets a paused one go on. */
+  public Sandbox start(Caller caller, SandboxId id) {
+    refuseWhenClosed();
+    requireVisible(caller, id);
+    return life.start(id, "asked");
+  }
+
+  /** Ends its machine and keeps its volume. */
+  public Sandbox stop(Caller caller, SandboxId id) {
+    requireVisible(caller, id);
+    return life.stop(id, Failures.asked());
+  }
+
+  /** Holds all its processes where they are; the next call lets them go on. */
+  public Sandbox pause(Caller caller, SandboxId id) {
+    requireVisible(caller, id);
+    return life.pause(id, "asked");
+  }
+
+  /** Lets a paused one go on. */
+  public Sandbox resume(Caller caller, SandboxId id) {
+    return requireRunning(caller, id).snapshot();
   }
 
   /** Removes the sandbox and everything in it, whatever its status; twice is as good as once. */
   public void delete(Caller caller, SandboxId id) {
     Sandbox row = store.find(id).filter(found -> visible(caller, found)).orElse(null);
-    if (row == null) {
-      if (!recentlyDeleted.contains(id, caller)) {
-        throw notFound(id);
-      }
-      return;
+    if (row != null) {
+      life.remove(row, "asked");
+    } else if (!store.deleted(id, tenant(caller))) {
+      throw Failures.notFound(id);
     }
-    remove(row);
   }
 
-  /** The sandbox if it runs; otherwise an exception that says why it does not. */
+  /**
+   * The sandbox with its machine, to be used at once: a paused one goes on. Throws what says why
+   * there is none.
+   */
   public RunningSandbox requireRunning(Caller caller, SandboxId id) {
     refuseWhenClosed();
     RunningSandbox live = visibleRunning(caller, id);
-    if (live != null) {
-      live.touch();
-      return live;
+    if (live == null) {
+      throw Failures.notRunning(get(caller, id));
     }
-    Sandbox row = get(caller, id);
-    if (row.status() == SandboxStatus.CREATING || row.status() == SandboxStatus.RUNNING) {
-      throw new SandboxException(
-              ErrorCode.WRONG_STATE, "sandbox " + id + " is " + row.status().wireName())
-          .withHint("try again in a moment");
+    live.touch();
+    if (live.paused()) {
+      life.resume(live, "used");
     }
-    throw gone(row);
+    return live;
   }
 
   /** Checks that the caller may see the sandbox, running or not. */
@@ -168,182 +206,22 @@ public final class Sandboxes {
     closed = true;
   }
 
-  /** What to throw for a sandbox that no longer runs. */
-  static SandboxException gone(Sandbox row) {
-    Failure failure =
-        Objects.requireNonNullElse(
-            row.failure(), new Failure("stopped", "it was stopped", "create a new sandbox"));
-    return new SandboxException(
-            ErrorCode.SANDBOX_GONE,
-            "sandbox %s is %s (%s): %s"
-                .formatted(row.id(), row.status().wireName(), failure.cause(), failure.message()))
-        .withHint(failure.hint());
-  }
-
-  Collection<RunningSandbox> running() {
-    return running.values();
+  Life life() {
+    return life;
   }
 
   SandboxStore store() {
     return store;
   }
 
-  /** Takes over a machine that an earlier process started. */
-  RunningSandbox adopt(Sandbox row, Machine machine) {
-    var adopted = new RunningSandbox(row, machine, this);
-    running.put(row.id(), adopted);
-    return adopted;
-  }
-
-  /** The machine died by itself. Returns the row as it is now. */
-  Sandbox died(RunningSandbox sandbox) {
-    Machine.Death death =
-        sandbox
-            .machine()
-            .death()
-            .orElse(new Machine.Death(Machine.Death.Cause.UNKNOWN, "it no longer answers"));
-    return end(sandbox, SandboxStatus.FAILED, Failures.of(death));
-  }
-
-  /** Ends a running sandbox and keeps its row. Returns the row as it is now. */
-  Sandbox end(RunningSandbox sandbox, SandboxStatus status, Failure failure) {
-    Sandbox before = sandbox.snapshot();
-    Sandbox after = before.withStatus(status, Instant.now(), failure);
-    if (!store.transition(before, after)) {
-      return store.find(before.id()).orElse(after);
-    }
-    telemetry.count("sandboxes_ended_" + failure.cause());
-    running.remove(before.id(), sandbox);
-    store.note(before.id(), before.lastActivityAt(), before.counters());
-    destroyQuietly(sandbox);
-    listeners.forEach(listener -> listener.ended(before.id()));
-    return after;
-  }
-
-  /** Removes a row with its machine, if it has one. */
-  void remove(Sandbox row) {
-    var mine = new CountDownLatch(1);
-    CountDownLatch other = ending.putIfAbsent(row.id(), mine);
-    if (other != null) {
-      await(other);
-      return;
-    }
-    try {
-      Sandbox destroyed = markDestroyed(row);
-      CountDownLatch start = starting.get(row.id());
-      if (start != null) {
-        // Its creator sees the new status, ends the machine and removes the row.
-        await(start);
-      }
-      finishRemoval(destroyed);
-    } finally {
-      ending.remove(row.id());
-      mine.countDown();
-    }
-  }
-
-  /** Removes what is left of a sandbox in status destroyed. */
-  void finishRemoval(Sandbox row) {
-    RunningSandbox live = running.remove(row.id());
-    if (live != null) {
-      try {
-        live.destroy();
-      } catch (SandboxException e) {
-        // The row stays, hidden; the watch tries again, and so does the next start.
-        LOG.warn("sandbox {} could not be ended yet: {}", row.id(), e.message());
-        live.row(row);
-        running.put(row.id(), live);
-        return;
-      }
-      listeners.forEach(listener -> listener.ended(row.id()));
-    }
-    listeners.forEach(listener -> listener.removed(row.id()));
-    recentlyDeleted.add(row.id(), row.tenant());
-    store.remove(row.id());
-  }
-
-  private Sandbox markDestroyed(Sandbox row) {
-    Sandbox current = row;
-    while (current.status() != SandboxStatus.DESTROYED) {
-      Sandbox next = current.withStatus(SandboxStatus.DESTROYED, Instant.now(), current.failure());
-      if (store.transition(current, next)) {
-        return next;
-      }
-      // Somebody else moved it on: start from where it is now. Generations only grow, and every
-      // other move ends in a status that nobody but us leaves.
-      Sandbox seen = current;
-      current =
-          store
-              .find(row.id())
-              .orElse(seen.withStatus(SandboxStatus.DESTROYED, Instant.now(), null));
-    }
-    return current;
-  }
-
-  private Sandbox start(Sandbox row, Engine engine) {
-    long begin = System.nanoTime();
-    Machine machine;
-    try {
-      machine =
-          engine.start(
-              row.id(), new MachineSpec(rules.root(row.image()), row.limits(), null, null));
-    } catch (SandboxException e) {
-      throw startFailed(row, e);
-    } catch (RuntimeException e) {
-      throw startFailed(
-          row, new SandboxException(ErrorCode.ENGINE_FAILED, "the engine failed: " + e, e));
-    }
-    Sandbox started =
-        row.withApplied(machine.isolation(), machine.limits())
-            .withStatus(SandboxStatus.RUNNING, null, null);
-    var live = new RunningSandbox(started, machine, this);
-    running.put(row.id(), live);
-    if (!store.transition(row, started)) {
-      running.remove(row.id());
-      machine.destroy();
-      throw new SandboxException(
-          ErrorCode.SANDBOX_GONE, "sandbox " + row.id() + " was deleted while it started");
-    }
-    telemetry.time("sandboxes_created", Duration.ofNanos(System.nanoTime() - begin));
-    return live.snapshot();
-  }
-
-  private SandboxException startFailed(Sandbox row, SandboxException reason) {
-    telemetry.count("sandboxes_start_failed");
-    var failure =
-        new Failure(
-            "start_failed",
-            reason.message(),
-            reason.hint().orElse("run 'carrel doctor' to see what this host lacks"));
-    store.transition(row, row.withStatus(SandboxStatus.FAILED, Instant.now(), failure));
-    return new SandboxException(
-            reason.code(),
-            "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
-            reason)
-        .withHint(failure.hint());
-  }
-
-  private Sandbox awaitStarted(Caller caller, Sandbox existing) {
-    CountDownLatch start = starting.get(existing.id());
-    if (start != null) {
-      await(start);
-    }
-    Sandbox now = get(caller, existing.id());
-    Failure failure = now.failure();
-    if (now.status() == SandboxStatus.FAILED && failure != null) {
-      throw new SandboxException(
-              ErrorCode.ENGINE_FAILED,
-              "sandbox %s could not start: %s".formatted(now.id(), failure.message()))
-          .withHint(failure.hint());
-    }
-    if (now.status() != SandboxStatus.RUNNING) {
-      throw gone(now);
-    }
-    return now;
+  WorkspaceVolumes volumes() {
+    return volumes;
   }
 
   private Sandbox row(Caller caller, CreateSandbox request, Engine engine) {
     Instant now = Instant.now();
+    boolean persistent =
+        !Boolean.TRUE.equals(request.storage().ephemeral()) && engine.volumes().isPresent();
     return new Sandbox(
         SandboxId.random(),
         caller.tenant(),
@@ -354,89 +232,61 @@ public final class Sandboxes {
         engine.name(),
         engine.capabilities().runtime(),
         null,
-        rules.limits(request),
-        rules.idleTimeout(request.idleTimeoutSeconds()),
+        rules.limits(request.size()),
+        rules.expiry(request.expiry(), persistent),
         false,
         SandboxRules.environment(request.envVars()),
         SandboxRules.metadata(request.metadata()),
         SandboxRules.sessionKey(request.sessionKey()),
+        persistent ? new Sandbox.Volume(VolumeId.random(), null) : null,
         now,
         now,
+        null,
         null,
         Sandbox.Counters.ZERO,
         null);
   }
 
-  private Sandbox patched(Sandbox now, PatchSandbox patch) {
-    SandboxRules.network(patch.networkEnabled());
-    if (patch.diskMb() != null && patch.diskMb() != now.limits().disk().mebibytes()) {
-      throw new SandboxException(
-              ErrorCode.WRONG_STATE, "disk_mb: the size of the disk never changes")
-          .withHint("create a new sandbox with the size you need");
-    }
-    Limits old = now.limits();
-    Limits limits =
-        rules.limits(
-            orElse(patch.memoryMb(), old.memory().mebibytes()),
-            orElse(patch.cpuCores(), old.cpus()),
-            old.disk().mebibytes(),
-            orElse(patch.pids(), old.pids()));
-    Map<String, String> env =
-        patch.envVars() == null ? now.envVars() : SandboxRules.environment(patch.envVars());
-    Map<String, String> metadata =
-        patch.metadata() == null ? now.metadata() : SandboxRules.metadata(patch.metadata());
-    if (now.status() == SandboxStatus.CREATING || now.status() == SandboxStatus.RUNNING) {
-      refuseWhileRunning(now, limits, env);
-    }
-    Duration idle =
-        patch.idleTimeoutSeconds() == null
-            ? now.idleTimeout()
-            : rules.idleTimeout(patch.idleTimeoutSeconds());
-    return now.withConfiguration(
-        new Limits(limits.memory(), limits.cpus(), limits.pids(), old.disk(), old.openFiles()),
-        idle,
-        env,
-        metadata);
-  }
-
-  private static void refuseWhileRunning(Sandbox now, Limits limits, Map<String, String> env) {
+  private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {
     var refused = new ArrayList<String>();
-    if (limits.memory().mebibytes() != now.limits().memory().mebibytes()) {
-      refused.add("memory_mb");
-    }
-    if (Double.compare(limits.cpus(), now.limits().cpus()) != 0) {
-      refused.add("cpu_cores");
-    }
-    if (limits.pids() != now.limits().pids()) {
-      refused.add("pids");
-    }
-    if (!env.equals(now.envVars())) {
+    if (!next.envVars().equals(now.envVars())) {
       refused.add("env_vars");
+    }
+    if (refused.isEmpty() && !next.limits().equals(now.limits())) {
+      try {
+        return life.limit(live, next.limits());
+      } catch (SandboxException e) {
+        if (e.code() != ErrorCode.NOT_SUPPORTED) {
+          throw e;
+        }
+        refused.addAll(different(now.limits(), next.limits()));
+      }
     }
     if (!refused.isEmpty()) {
       throw new SandboxException(
               ErrorCode.WRONG_STATE,
               "%s: cannot change while the sandbox is %s"
                   .formatted(String.join(", ", refused), now.status().wireName()))
-          .withHint("create a new sandbox, or pass variables with the command");
+          .withHint(
+              now.persistent()
+                  ? "stop it, change it, and start it again; or pass variables with the command"
+                  : "create a new sandbox, or pass variables with the command");
     }
+    return now.limits();
   }
 
-  private SandboxException full(boolean tenant) {
-    telemetry.count("sandboxes_refused_by_limit");
-    return tenant
-        ? new SandboxException(
-                ErrorCode.LIMIT_REACHED,
-                "this tenant has %d sandboxes, the most it may have"
-                    .formatted(settings.maxSandboxesPerTenant()))
-            .withHint(
-                "delete one, or raise sandbox.max-count-per-tenant; idle ones stop by"
-                    + " themselves")
-        : new SandboxException(
-                ErrorCode.LIMIT_REACHED,
-                "this server has %d sandboxes, the most it may have"
-                    .formatted(settings.maxSandboxes()))
-            .withHint("delete one, or raise sandbox.max-count; idle ones stop by themselves");
+  private static List<String> different(Limits now, Limits next) {
+    var names = new ArrayList<String>();
+    if (!next.memory().equals(now.memory())) {
+      names.add("memory_mb");
+    }
+    if (Double.compare(next.cpus(), now.cpus()) != 0) {
+      names.add("cpu_cores");
+    }
+    if (next.pids() != now.pids()) {
+      names.add("pids");
+    }
+    return names;
   }
 
   private void refuseWhenClosed() {
@@ -446,48 +296,24 @@ public final class Sandboxes {
     }
   }
 
-  private static void destroyQuietly(RunningSandbox sandbox) {
-    try {
-      sandbox.destroy();
-    } catch (SandboxException e) {
-      // The engine sweeps what is left of dead machines at its next start.
-      LOG.warn("remains of sandbox {} could not be removed: {}", sandbox.id(), e.message());
-    }
-  }
-
   private @Nullable RunningSandbox visibleRunning(Caller caller, SandboxId id) {
-    RunningSandbox live = running.get(id);
-    return live != null
-            && live.row().status() == SandboxStatus.RUNNING
-            && visible(caller, live.row())
-        ? live
-        : null;
+    RunningSandbox live = life.find(id);
+    return live != null && visible(caller, live.row()) ? live : null;
   }
 
   private static boolean visible(Caller caller, Sandbox row) {
     return caller.role() == Caller.Role.ADMIN || row.tenant().equals(caller.tenant());
   }
 
-  private static SandboxException notFound(SandboxId id) {
-    return new SandboxException(ErrorCode.SANDBOX_NOT_FOUND, "there is no sandbox " + id);
+  /** Null: whosever. */
+  private static @Nullable String tenant(Caller caller) {
+    return caller.role() == Caller.Role.ADMIN ? null : caller.tenant();
   }
 
-  private static void await(CountDownLatch latch) {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        latch.await();
-        break;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static <T> T orElse(@Nullable T value, T other) {
-    return value == null ? other : value;
-  }
+  /**
+   * What came of asking for a sandbox.
+   *
+   * @param made whether it is new
+   */
+  public record Obtained(Sandbox sandbox, boolean made) {}
 }

@@ -25,6 +25,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -57,7 +58,7 @@ final class SandboxesIT {
         .satisfies(i -> assertThat(i.strength()).isEqualTo(Isolation.Strength.NONE));
     assertThat(sandbox.limits().memory().mebibytes()).isEqualTo(512);
     assertThat(sandbox.limits().pids()).isEqualTo(512);
-    assertThat(sandbox.idleTimeout()).isEqualTo(Duration.ofMinutes(30));
+    assertThat(sandbox.expiry().idleTimeout()).isEqualTo(Duration.ofMinutes(30));
     assertThat(sandboxes.get(ALICE, sandbox.id())).isEqualTo(sandbox);
   }
 
@@ -190,7 +191,8 @@ final class SandboxesIT {
 
   @Test
   void anIdleSandboxIsStoppedAndAUsedOneIsNot() throws Exception {
-    CreateSandbox brief = CreateSandbox.defaults().withIdleTimeoutSeconds(1);
+    CreateSandbox brief =
+        CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP));
     Sandbox idle = sandboxes.create(ALICE, brief);
     Sandbox busy = sandboxes.create(ALICE, brief);
     Thread user =
@@ -218,16 +220,26 @@ final class SandboxesIT {
         sandboxes.patch(
             ALICE,
             sandbox.id(),
-            new PatchSandbox(512L, null, null, null, 60L, false, null, Map.of("k", "v")));
-    assertThat(patched.idleTimeout()).isEqualTo(Duration.ofMinutes(1));
+            new PatchSandbox(
+                new CreateSandbox.Size(512L, null, null, null),
+                CreateSandbox.Expiry.idle(60, null),
+                false,
+                null,
+                Map.of("k", "v")));
+    assertThat(patched.expiry().idleTimeout()).isEqualTo(Duration.ofMinutes(1));
     assertThat(patched.metadata()).containsEntry("k", "v");
 
     for (PatchSandbox refused :
         List.of(
-            new PatchSandbox(1024L, null, null, null, null, null, null, null),
-            new PatchSandbox(null, 2.0, null, null, null, null, null, null),
-            new PatchSandbox(null, null, 4096L, null, null, null, null, null),
-            new PatchSandbox(null, null, null, null, null, null, Map.of("A", "b"), null))) {
+            resized(1024L, null, null),
+            resized(null, 2.0, null),
+            resized(null, null, 4096L),
+            new PatchSandbox(
+                new CreateSandbox.Size(null, null, null, null),
+                new CreateSandbox.Expiry(null, null, null),
+                null,
+                Map.of("A", "b"),
+                null))) {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(() -> sandboxes.patch(ALICE, sandbox.id(), refused))
           .matches(e -> e.code() == ErrorCode.WRONG_STATE);
@@ -237,12 +249,14 @@ final class SandboxesIT {
   @Test
   void badRequestsNameTheField() {
     refused("network_enabled", CreateSandbox.defaults().withNetworkEnabled(true));
-    refused("memory_mb", CreateSandbox.defaults().withLimits(1L, null, null, null));
-    refused("memory_mb", CreateSandbox.defaults().withLimits(Long.MAX_VALUE, null, null, null));
-    refused("cpu_cores", CreateSandbox.defaults().withLimits(null, Double.NaN, null, null));
-    refused("disk_mb", CreateSandbox.defaults().withLimits(null, null, -1L, null));
-    refused("pids", CreateSandbox.defaults().withLimits(null, null, null, 0));
-    refused("idle_timeout_seconds", CreateSandbox.defaults().withIdleTimeoutSeconds(-1));
+    refused("memory_mb", sized(1L, null, null, null));
+    refused("memory_mb", sized(Long.MAX_VALUE, null, null, null));
+    refused("cpu_cores", sized(null, Double.NaN, null, null));
+    refused("disk_mb", sized(null, null, -1L, null));
+    refused("pids", sized(null, null, null, 0));
+    refused(
+        "idle_timeout_seconds",
+        CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(-1, null)));
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(
             () -> sandboxes.create(ALICE, CreateSandbox.defaults().withEnvVars(Map.of("A=B", "c"))))
@@ -297,6 +311,25 @@ final class SandboxesIT {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(fixture::sandbox)
         .matches(e -> e.code() == ErrorCode.SHUTTING_DOWN);
+  }
+
+  private static CreateSandbox sized(
+      @Nullable Long memoryMb,
+      @Nullable Double cpuCores,
+      @Nullable Long diskMb,
+      @Nullable Integer pids) {
+    return CreateSandbox.defaults()
+        .withSize(new CreateSandbox.Size(memoryMb, cpuCores, diskMb, pids));
+  }
+
+  private static PatchSandbox resized(
+      @Nullable Long memoryMb, @Nullable Double cpuCores, @Nullable Long diskMb) {
+    return new PatchSandbox(
+        new CreateSandbox.Size(memoryMb, cpuCores, diskMb, null),
+        new CreateSandbox.Expiry(null, null, null),
+        null,
+        null,
+        null);
   }
 
   private void refused(String field, CreateSandbox request) {

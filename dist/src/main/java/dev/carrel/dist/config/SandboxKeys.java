@@ -1,5 +1,6 @@
 package dev.carrel.dist.config;
 
+import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -33,7 +34,21 @@ final class SandboxKeys {
         settings.number("sandbox.max-count", usual.maxSandboxes(), 1, MANY),
         settings.number("sandbox.max-count-per-tenant", usual.maxSandboxesPerTenant(), 1, MANY),
         settings.duration("sandbox.stopped-retention", usual.stoppedRetention()),
-        settings.duration("sandbox.watch-interval", usual.watchInterval()));
+        settings.duration("sandbox.watch-interval", usual.watchInterval()),
+        life(settings, usual.life()));
+  }
+
+  private static LifeSettings life(Settings settings, LifeSettings usual) {
+    return new LifeSettings(
+        settings.duration("sandbox.start-timeout", usual.startTimeout()),
+        settings.duration("sandbox.stop-grace", usual.stopGrace()),
+        settings.duration("sandbox.max-life", usual.maxLife()),
+        settings.duration("sandbox.warning", usual.warning()),
+        settings.flag("sandbox.evict-when-full", usual.evictWhenFull()),
+        settings.duration("sandbox.orphan-min-age", usual.orphanMinAge()),
+        settings.choice("sandbox.on-shutdown", usual.onShutdown()),
+        settings.number(
+            "volume.max-mb-per-tenant", (int) usual.maxVolumeMbPerTenant(), 1, Integer.MAX_VALUE));
   }
 
   /** Named root file systems, as {@code debian=/srv/debian, alpine=/srv/alpine}. */

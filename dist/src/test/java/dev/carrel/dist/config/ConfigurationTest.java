@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
@@ -72,6 +73,16 @@ class ConfigurationTest {
             "sandbox.max-count-per-tenant", "110",
             "sandbox.stopped-retention", "111s",
             "sandbox.watch-interval", "112ms"));
+    ALL.putAll(
+        Map.of(
+            "sandbox.start-timeout", "113s",
+            "sandbox.stop-grace", "114s",
+            "sandbox.max-life", "115s",
+            "sandbox.warning", "116s",
+            "sandbox.evict-when-full", "true",
+            "sandbox.orphan-min-age", "117s",
+            "sandbox.on-shutdown", "stop",
+            "volume.max-mb-per-tenant", "118"));
     ALL.putAll(
         Map.of(
             "exec.default-timeout", "200s",
@@ -197,7 +208,16 @@ class ConfigurationTest {
                 109,
                 110,
                 Duration.ofSeconds(111),
-                Duration.ofMillis(112)));
+                Duration.ofMillis(112),
+                new LifeSettings(
+                    Duration.ofSeconds(113),
+                    Duration.ofSeconds(114),
+                    Duration.ofSeconds(115),
+                    Duration.ofSeconds(116),
+                    true,
+                    Duration.ofSeconds(117),
+                    LifeSettings.OnShutdown.STOP,
+                    118)));
   }
 
   @Test

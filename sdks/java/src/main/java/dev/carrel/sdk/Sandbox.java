@@ -41,6 +41,30 @@ public final class Sandbox {
     return new Sandbox(transport, transport.patch(path, changes, INFO));
   }
 
+  /** Starts it again with its files when it has stopped or failed; lets it go on when paused. */
+  public Sandbox start() {
+    return change("start");
+  }
+
+  /** Ends its machine and keeps its files. */
+  public Sandbox stop() {
+    return change("stop");
+  }
+
+  /** Holds every process where it is; the next call lets them go on. */
+  public Sandbox pause() {
+    return change("pause");
+  }
+
+  /** Lets a paused one go on. */
+  public Sandbox resume() {
+    return change("resume");
+  }
+
+  private Sandbox change(String verb) {
+    return new Sandbox(transport, transport.post(path + "/" + verb, Map.of(), INFO));
+  }
+
   /** Ends every process in it and removes all its files. */
   public void delete() {
     transport.delete(path);

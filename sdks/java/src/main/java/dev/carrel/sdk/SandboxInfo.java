@@ -8,7 +8,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A sandbox as the server told it at one moment.
  *
- * @param status creating, running, stopped or failed
+ * @param status creating, running, paused, stopped or failed
+ * @param persistent whether its files outlive its machine
+ * @param volume the name of your volume that it uses, if so
+ * @param startedAt when its present or last machine started
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
  * @param failure why it is not running, if so
  */
@@ -21,17 +24,22 @@ public record SandboxInfo(
     @Nullable String isolation,
     List<Measure> isolationMeasures,
     String workspacePath,
+    boolean persistent,
+    @Nullable String volume,
     long memoryMb,
     double cpuCores,
     long diskMb,
     int pids,
     long idleTimeoutSeconds,
+    String onIdle,
+    long maxLifeSeconds,
     boolean networkEnabled,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
     Instant createdAt,
     Instant lastActivityAt,
+    @Nullable Instant startedAt,
     @Nullable Instant stoppedAt,
     long execCount,
     long execTotalMs,

@@ -14,6 +14,9 @@ public record SandboxOptions(
     @Nullable Long diskMb,
     @Nullable Integer pids,
     @Nullable Long idleTimeoutSeconds,
+    @Nullable String onIdle,
+    @Nullable Long maxLifeSeconds,
+    @Nullable Boolean ephemeral,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey) {
@@ -25,7 +28,7 @@ public record SandboxOptions(
 
   public static SandboxOptions defaults() {
     return new SandboxOptions(
-        null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
+        null, null, null, null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -38,6 +41,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -54,6 +60,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -70,6 +79,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -85,6 +97,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -100,6 +115,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -115,6 +133,9 @@ public record SandboxOptions(
         value,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -130,6 +151,9 @@ public record SandboxOptions(
         diskMb,
         value,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         sessionKey);
@@ -146,6 +170,66 @@ public record SandboxOptions(
         diskMb,
         pids,
         value == null ? null : value.toSeconds(),
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** What happens when it was idle for long enough: stop, pause or destroy. */
+  public SandboxOptions withOnIdle(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        value,
+        maxLifeSeconds,
+        ephemeral,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** Stopped when its machine has run for this long; zero means never. */
+  public SandboxOptions withMaxLife(@Nullable Duration value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        value == null ? null : value.toSeconds(),
+        ephemeral,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** Files in memory, gone with the machine. */
+  public SandboxOptions withEphemeral(@Nullable Boolean value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        value,
         envVars,
         metadata,
         sessionKey);
@@ -161,6 +245,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         value,
         metadata,
         sessionKey);
@@ -176,12 +263,15 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         value,
         sessionKey);
   }
 
-  /** The same key gives the same sandbox for as long as it lives. */
+  /** The same key gives the same sandbox until it is deleted. */
   public SandboxOptions withSessionKey(@Nullable String value) {
     return new SandboxOptions(
         image,
@@ -192,6 +282,9 @@ public record SandboxOptions(
         diskMb,
         pids,
         idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
         envVars,
         metadata,
         value);

@@ -186,9 +186,13 @@ public final class Dispatcher implements Filter {
       }
       case SandboxException sandbox -> {
         String cause =
-            sandbox.code() == ErrorCode.SANDBOX_GONE
-                ? causeOfDeath.apply(exchange).orElse("unknown")
-                : null;
+            switch (sandbox.code()) {
+              case SANDBOX_GONE -> causeOfDeath.apply(exchange).orElse("unknown");
+              // One that can be started again is not gone; how it ended is good to know all the
+              // same.
+              case WRONG_STATE -> causeOfDeath.apply(exchange).orElse(null);
+              default -> null;
+            };
         if (sandbox.code().kind() == ErrorCode.Kind.ENGINE) {
           LOG.warn("request {} failed", requestId, e);
         }

@@ -1,6 +1,8 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.OnIdle;
 import dev.carrel.control.sandbox.PatchSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
@@ -13,6 +15,7 @@ import dev.carrel.server.http.Query;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.util.List;
@@ -39,15 +42,20 @@ final class SandboxRoutes {
         .get(ALL, this::list)
         .get(ONE, this::get)
         .patch(ONE, this::patch)
-        .delete(ONE, this::delete);
+        .delete(ONE, this::delete)
+        .post(ONE + "/start", exchange -> change(exchange, sandboxes::start))
+        .post(ONE + "/stop", exchange -> change(exchange, sandboxes::stop))
+        .post(ONE + "/pause", exchange -> change(exchange, sandboxes::pause))
+        .post(ONE + "/resume", exchange -> change(exchange, sandboxes::resume));
   }
 
   private void create(Exchange exchange) throws IOException {
     Fields fields = exchange.fields();
-    Sandbox sandbox = sandboxes.create(exchange.caller(), creation(fields));
+    Sandboxes.Obtained obtained = sandboxes.obtain(exchange.caller(), creation(fields));
+    Sandbox sandbox = obtained.sandbox();
     exchange
         .header(HeaderNames.LOCATION, ALL + "/" + sandbox.id())
-        .json(201, SandboxView.of(sandbox));
+        .json(obtained.made() ? 201 : 200, SandboxView.of(sandbox));
   }
 
   // NullAway does not see the annotation of a nested type's component in a class file.
@@ -57,11 +65,9 @@ final class SandboxRoutes {
         fields.string("image"),
         fields.string("engine"),
         isolation(fields),
-        fields.wholeNumber("memory_mb", 1, MOST),
-        fields.decimal("cpu_cores"),
-        fields.wholeNumber("disk_mb", 1, MOST),
-        integer(fields.wholeNumber("pids", 1, MOST)),
-        fields.wholeNumber("idle_timeout_seconds", 0, MOST),
+        size(fields),
+        expiry(fields),
+        new CreateSandbox.Storage(fields.bool("ephemeral")),
         fields.bool("network_enabled"),
         orEmpty(fields.stringMap("env_vars")),
         orEmpty(fields.stringMap("metadata")),
@@ -95,11 +101,8 @@ final class SandboxRoutes {
     Fields fields = exchange.fields();
     var patch =
         new PatchSandbox(
-            fields.wholeNumber("memory_mb", 1, MOST),
-            fields.decimal("cpu_cores"),
-            fields.wholeNumber("disk_mb", 1, MOST),
-            integer(fields.wholeNumber("pids", 1, MOST)),
-            fields.wholeNumber("idle_timeout_seconds", 0, MOST),
+            size(fields),
+            expiry(fields),
             fields.bool("network_enabled"),
             fields.stringMap("env_vars"),
             fields.stringMap("metadata"));
@@ -110,6 +113,26 @@ final class SandboxRoutes {
   private void delete(Exchange exchange) {
     sandboxes.delete(exchange.caller(), Ids.sandbox(exchange));
     exchange.noContent();
+  }
+
+  private static void change(Exchange exchange, Change change) {
+    exchange.json(200, SandboxView.of(change.make(exchange.caller(), Ids.sandbox(exchange))));
+  }
+
+  private static CreateSandbox.Size size(Fields fields) {
+    return new CreateSandbox.Size(
+        fields.wholeNumber("memory_mb", 1, MOST),
+        fields.decimal("cpu_cores"),
+        fields.wholeNumber("disk_mb", 1, MOST),
+        integer(fields.wholeNumber("pids", 1, MOST)));
+  }
+
+  private static CreateSandbox.Expiry expiry(Fields fields) {
+    String onIdle = fields.string("on_idle");
+    return new CreateSandbox.Expiry(
+        fields.wholeNumber("idle_timeout_seconds", 0, MOST),
+        onIdle == null ? null : OnIdle.parse(onIdle),
+        fields.wholeNumber("max_life_seconds", 0, MOST));
   }
 
   private static Isolation.@Nullable Strength isolation(Fields fields) {
@@ -139,6 +162,11 @@ final class SandboxRoutes {
 
   private static Map<String, String> orEmpty(@Nullable Map<String, String> map) {
     return map == null ? Map.of() : map;
+  }
+
+  /** One of the ways from status to status. */
+  private interface Change {
+    Sandbox make(Caller caller, SandboxId id);
   }
 
   record Page(

@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Isolation;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -21,15 +22,20 @@ record SandboxView(
     String userId,
     String userName,
     @Nullable String containerId,
+    boolean persistent,
+    @Nullable String volume,
     @Nullable String volumeName,
     String createdAt,
     String lastActivityAt,
+    @Nullable String startedAt,
     @Nullable String stoppedAt,
     long memoryMb,
     double cpuCores,
     long diskMb,
     int pids,
     long idleTimeoutSeconds,
+    String onIdle,
+    long maxLifeSeconds,
     boolean networkEnabled,
     Map<String, String> envVars,
     long execCount,
@@ -43,7 +49,8 @@ record SandboxView(
 
   static SandboxView of(Sandbox sandbox) {
     Isolation isolation = sandbox.isolation();
-    var stoppedAt = sandbox.stoppedAt();
+    var volume = sandbox.volume();
+    var expiry = sandbox.expiry();
     var counters = sandbox.counters();
     var limits = sandbox.limits();
     return new SandboxView(
@@ -57,17 +64,22 @@ record SandboxView(
         Sandbox.WORKSPACE,
         sandbox.tenant(),
         sandbox.owner(),
-        // No engine of this build makes containers or volumes of its own.
+        // No engine of this build makes containers.
         null,
-        null,
+        sandbox.persistent(),
+        volume == null ? null : volume.name(),
+        volume == null ? null : volume.id().value(),
         sandbox.createdAt().toString(),
         sandbox.lastActivityAt().toString(),
-        stoppedAt == null ? null : stoppedAt.toString(),
+        text(sandbox.startedAt()),
+        text(sandbox.stoppedAt()),
         limits.memory().mebibytes(),
         limits.cpus(),
         limits.disk().mebibytes(),
         limits.pids(),
-        sandbox.idleTimeout().toSeconds(),
+        expiry.idleTimeout().toSeconds(),
+        expiry.onIdle().wireName(),
+        expiry.maxLife().toSeconds(),
         sandbox.networkEnabled(),
         sandbox.envVars(),
         counters.execCount(),
@@ -78,6 +90,10 @@ record SandboxView(
         sandbox.metadata(),
         List.of(),
         FailureView.of(sandbox.failure()));
+  }
+
+  private static @Nullable String text(@Nullable Instant time) {
+    return time == null ? null : time.toString();
   }
 
   static String strength(Isolation isolation) {

@@ -1,0 +1,446 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.sandbox.SandboxStore.Reservation;
+import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Moves sandboxes from status to status. One writer per sandbox, which has its turn; every step is
+ * bounded in time and in the journal. A row moves before its machine ends and after it started, so
+ * that whatever a crash leaves behind is finished by the next start.
+ *
+ * <p>A machine belongs to one {@link RunningSandbox}: what is heard of a machine that was replaced
+ * changes nothing.
+ */
+final class Life {
+  private static final Logger LOG = LoggerFactory.getLogger(Life.class);
+  private static final Duration END_LIMIT = Duration.ofSeconds(30);
+  private static final Duration FREEZE_LIMIT = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final LifeSettings settings;
+  private final Machines machines;
+  private final Room room;
+  private final SandboxStore store;
+  private final WorkspaceVolumes volumes;
+  private final Telemetry telemetry;
+  private final Turns turns = new Turns();
+  private final List<SandboxListener> listeners = new CopyOnWriteArrayList<>();
+  private final Map<SandboxId, RunningSandbox> running = new ConcurrentHashMap<>();
+  // Machines that should be gone and are not: nobody sees them, the watch tries again.
+  private final Map<SandboxId, RunningSandbox> lingering = new ConcurrentHashMap<>();
+  // Starts that have not come back yet, also those that were given up.
+  private final Set<SandboxId> stragglers = ConcurrentHashMap.newKeySet();
+
+  Life(
+      LifeSettings settings,
+      Machines machines,
+      Room room,
+      SandboxStore store,
+      WorkspaceVolumes volumes,
+      Telemetry telemetry) {
+    this.settings = settings;
+    this.machines = machines;
+    this.room = room;
+    this.store = store;
+    this.volumes = volumes;
+    this.telemetry = telemetry;
+  }
+
+  void listen(SandboxListener listener) {
+    listeners.add(listener);
+  }
+
+  /** Running and paused ones. */
+  Collection<RunningSandbox> running() {
+    return running.values();
+  }
+
+  @Nullable RunningSandbox find(SandboxId id) {
+    return running.get(id);
+  }
+
+  /** The right to change it; waits for whoever has it. */
+  Turn turn(SandboxId id) {
+    return turns.take(id, settings.startTimeout().plus(PATIENCE));
+  }
+
+  /** From creating to running. The caller has the turn. One that cannot start is failed. */
+  Sandbox launch(Sandbox row, String cause) {
+    long begin = System.nanoTime();
+    Machine machine;
+    stragglers.add(row.id());
+    try {
+      machine =
+          Bounded.call(
+              "start of " + row.id(),
+              settings.startTimeout(),
+              () -> obtain(row),
+              late -> giveUp(row.id(), late));
+    } catch (SandboxException e) {
+      throw startFailed(row, e);
+    } catch (RuntimeException e) {
+      throw startFailed(
+          row, new SandboxException(ErrorCode.ENGINE_FAILED, "the engine failed: " + e, e));
+    }
+    stragglers.remove(row.id());
+    Sandbox started =
+        row.edit()
+            .status(SandboxStatus.RUNNING)
+            .applied(machine.isolation(), machine.limits())
+            .started(Instant.now())
+            .build();
+    var live = new RunningSandbox(started, machine, this);
+    running.put(row.id(), live);
+    if (!store.transition(row, started, cause)) {
+      end(live, Duration.ZERO);
+      throw new SandboxException(
+          ErrorCode.SANDBOX_GONE, "sandbox " + row.id() + " was deleted while it started");
+    }
+    telemetry.time("sandboxes_started", Duration.ofNanos(System.nanoTime() - begin));
+    return live.snapshot();
+  }
+
+  /**
+   * Makes it run: starts one that has ended with a new machine, lets a paused one go on, and leaves
+   * a running one as it is.
+   */
+  Sandbox start(SandboxId id, String cause) {
+    try (Turn _ = turn(id)) {
+      RunningSandbox live = running.get(id);
+      if (live != null) {
+        resume(live, cause);
+        return live.snapshot();
+      }
+      Sandbox row = store.settled(id).orElseThrow(() -> Failures.notFound(id));
+      if (!row.restartable()) {
+        throw Failures.notRunning(row);
+      }
+      requireNoRemains(id);
+      Sandbox next = row.edit().status(SandboxStatus.CREATING).ended(row.stoppedAt(), null).build();
+      return switch (store.revive(row, next, cause, room.limit())) {
+        case Reservation.Made(Sandbox creating) -> launch(creating, cause);
+        case Reservation.Full(boolean tenant) -> throw room.full(tenant);
+        case Reservation.Existing _, Reservation.Moved _ -> throw changed(id);
+      };
+    }
+  }
+
+  /** Ends the machine, politely first, and keeps the volume. One that has stopped stays so. */
+  Sandbox stop(SandboxId id, Failure why) {
+    try (Turn _ = turn(id)) {
+      RunningSandbox live = running.get(id);
+      if (live == null) {
+        Sandbox row = store.find(id).orElseThrow(() -> Failures.notFound(id));
+        if (row.status() == SandboxStatus.STOPPED) {
+          return row;
+        }
+        throw Failures.notRunning(row);
+      }
+      return stop(live, why);
+    }
+  }
+
+  /** As {@link #stop(SandboxId, Failure)}; the caller has the turn. */
+  Sandbox stop(RunningSandbox live, Failure why) {
+    Sandbox stopped = move(live, SandboxStatus.STOPPED, why);
+    end(live, settings.stopGrace());
+    return stopped;
+  }
+
+  /** Holds every process where it is. */
+  Sandbox pause(SandboxId id, String cause) {
+    try (Turn _ = turn(id)) {
+      RunningSandbox live = running.get(id);
+      if (live == null) {
+        throw Failures.notRunning(store.find(id).orElseThrow(() -> Failures.notFound(id)));
+      }
+      pause(live, cause);
+      return live.snapshot();
+    }
+  }
+
+  /**
+   * Pauses it unless somebody has used it since {@code uses} were counted. Whoever comes between
+   * either sees that it is paused and resumes it, or is seen here.
+   */
+  boolean pauseUnused(RunningSandbox live, long uses, String cause) {
+    try (Turn _ = turn(live.id())) {
+      if (running.get(live.id()) != live || live.paused()) {
+        return false;
+      }
+      pause(live, cause);
+      if (live.uses() != uses) {
+        resume(live, "used");
+        return false;
+      }
+      return true;
+    }
+  }
+
+  /** Lets it go on if it is paused; throws when its machine is gone. */
+  void resume(RunningSandbox live, String cause) {
+    try (Turn _ = turn(live.id())) {
+      if (running.get(live.id()) != live) {
+        throw Failures.notRunning(current(live));
+      }
+      if (!live.paused()) {
+        return;
+      }
+      try {
+        Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
+      } catch (SandboxException e) {
+        throw live.machine().death().isPresent() ? Failures.notRunning(died(live)) : e;
+      }
+      move(live, SandboxStatus.RUNNING, null, cause);
+      live.paused(false);
+      telemetry.count("sandboxes_resumed");
+      live.awake();
+    }
+  }
+
+  /** The machine died by itself, or so somebody says. Returns the row as it is now. */
+  Sandbox died(RunningSandbox live) {
+    try (Turn _ = turn(live.id())) {
+      if (running.get(live.id()) != live) {
+        return current(live);
+      }
+      Machine.Death death =
+          live.machine()
+              .death()
+              .orElse(new Machine.Death(Machine.Death.Cause.UNKNOWN, "it no longer answers"));
+      Sandbox failed = move(live, SandboxStatus.FAILED, Failures.of(death));
+      end(live, Duration.ZERO);
+      return failed;
+    }
+  }
+
+  /** Changes the limits of its machine; the caller has the turn. */
+  Limits limit(RunningSandbox live, Limits wanted) {
+    return Bounded.call(
+        "limits of " + live.id(), FREEZE_LIMIT, () -> live.machine().limit(wanted), _ -> {});
+  }
+
+  /** Takes over a machine that an earlier process started, and makes it what its row says. */
+  RunningSandbox adopt(Sandbox row, Machine machine) {
+    var adopted = new RunningSandbox(row, machine, this);
+    boolean paused = row.status() == SandboxStatus.PAUSED;
+    if (paused && !machine.paused()) {
+      Bounded.run("pause of " + row.id(), FREEZE_LIMIT, machine::pause);
+    } else if (!paused && machine.paused()) {
+      Bounded.run("resume of " + row.id(), FREEZE_LIMIT, machine::resume);
+    }
+    adopted.paused(paused);
+    running.put(row.id(), adopted);
+    return adopted;
+  }
+
+  /** Removes a row with its machine and its volume, whatever its status. */
+  void remove(Sandbox row, String cause) {
+    // Without the turn: whoever starts it sees that it is not wanted any more.
+    markDestroyed(row, cause);
+    try (Turn _ = turns.takeAtLast(row.id())) {
+      store.find(row.id()).ifPresent(this::finishRemoval);
+    }
+  }
+
+  /**
+   * Removes what is left of a sandbox in status destroyed. The caller has the turn, or is alone.
+   */
+  void finishRemoval(Sandbox row) {
+    SandboxId id = row.id();
+    RunningSandbox live = running.getOrDefault(id, lingering.get(id));
+    if (live != null) {
+      end(live, Duration.ZERO);
+    }
+    if (remains(id)) {
+      // The row stays, hidden; the watch tries again, and so does the next start.
+      return;
+    }
+    listeners.forEach(listener -> listener.removed(id));
+    volumes.drop(row);
+    store.remove(row);
+    telemetry.count("sandboxes_destroyed");
+  }
+
+  private Machine obtain(Sandbox row) {
+    try {
+      return machines.obtain(row);
+    } catch (RuntimeException e) {
+      stragglers.remove(row.id());
+      throw e;
+    }
+  }
+
+  private void giveUp(SandboxId id, Machine late) {
+    LOG.warn("sandbox {} started after it was given up: ended", id);
+    try {
+      late.destroy();
+    } catch (RuntimeException e) {
+      // A loop's end: the engine sweeps what is left at the next start.
+      LOG.error("the late machine of sandbox {} could not be ended", id, e);
+    } finally {
+      stragglers.remove(id);
+    }
+  }
+
+  private void pause(RunningSandbox live, String cause) {
+    if (live.paused()) {
+      return;
+    }
+    // First of all, so that whoever uses it from now on waits for us.
+    live.paused(true);
+    boolean done = false;
+    try {
+      Machine machine = live.machine();
+      Bounded.call(
+          "pause of " + live.id(),
+          FREEZE_LIMIT,
+          () -> {
+            machine.pause();
+            return machine;
+          },
+          Machine::resume);
+      done = true;
+      move(live, SandboxStatus.PAUSED, null, cause);
+      telemetry.count("sandboxes_paused");
+    } finally {
+      if (!done) {
+        live.paused(false);
+      }
+    }
+  }
+
+  private Sandbox move(RunningSandbox live, SandboxStatus status, Failure why) {
+    Sandbox moved = move(live, status, why, why.cause());
+    telemetry.count("sandboxes_ended_" + why.cause());
+    return moved;
+  }
+
+  private Sandbox move(
+      RunningSandbox live, SandboxStatus status, @Nullable Failure why, String cause) {
+    Sandbox before = live.snapshot();
+    Sandbox after =
+        before.edit().status(status).ended(why == null ? null : Instant.now(), why).build();
+    if (!store.transition(before, after, cause)) {
+      // Only a removal does not wait for its turn.
+      throw Failures.notFound(live.id());
+    }
+    live.row(after);
+    return after;
+  }
+
+  /** Ends a machine that nobody may use any more. */
+  private void end(RunningSandbox live, Duration grace) {
+    running.remove(live.id(), live);
+    lingering.put(live.id(), live);
+    endRemains(live, grace);
+  }
+
+  private void endRemains(RunningSandbox live, Duration grace) {
+    try {
+      Bounded.run("end of " + live.id(), grace.plus(END_LIMIT), () -> live.destroy(grace));
+    } catch (SandboxException e) {
+      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.message());
+      return;
+    }
+    if (lingering.remove(live.id(), live)) {
+      listeners.forEach(listener -> listener.ended(live.id()));
+      store.note(live.id(), live.lastActivity(), live.counters());
+    }
+  }
+
+  /** Tries again to end what did not end before. */
+  void endRemains() {
+    for (RunningSandbox live : lingering.values()) {
+      try (Turn _ = turn(live.id())) {
+        endRemains(live, Duration.ZERO);
+      }
+    }
+  }
+
+  private boolean remains(SandboxId id) {
+    return lingering.containsKey(id) || stragglers.contains(id);
+  }
+
+  private void requireNoRemains(SandboxId id) {
+    RunningSandbox old = lingering.get(id);
+    if (old != null) {
+      endRemains(old, Duration.ZERO);
+    }
+    if (remains(id)) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE, "the former machine of sandbox " + id + " has not ended yet")
+          .withHint("try again in a moment");
+    }
+  }
+
+  private SandboxException startFailed(Sandbox row, SandboxException reason) {
+    telemetry.count("sandboxes_start_failed");
+    Failure failure = Failures.startFailed(reason);
+    boolean first = row.startedAt() == null;
+    Sandbox failed =
+        row.edit()
+            .status(SandboxStatus.FAILED)
+            .ended(Instant.now(), failure)
+            // Nothing was ever in it.
+            .volume(first ? null : row.volume())
+            .build();
+    if (store.transition(row, failed, failure.cause()) && first) {
+      volumes.drop(row);
+    }
+    return new SandboxException(
+            reason.code(),
+            "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
+            reason)
+        .withHint(failure.hint());
+  }
+
+  private void markDestroyed(Sandbox row, String cause) {
+    Sandbox current = row;
+    while (current.status() != SandboxStatus.DESTROYED) {
+      Sandbox next =
+          current
+              .edit()
+              .status(SandboxStatus.DESTROYED)
+              .ended(Instant.now(), current.failure())
+              .build();
+      if (store.transition(current, next, cause)) {
+        return;
+      }
+      // Somebody else moved it on: start from where it is now.
+      Sandbox now = store.find(row.id()).orElse(null);
+      if (now == null) {
+        return;
+      }
+      current = now;
+    }
+  }
+
+  private Sandbox current(RunningSandbox live) {
+    return store
+        .find(live.id())
+        .orElseGet(() -> live.snapshot().edit().status(SandboxStatus.DESTROYED).build());
+  }
+
+  private static SandboxException changed(SandboxId id) {
+    return new SandboxException(
+        ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
+  }
+}

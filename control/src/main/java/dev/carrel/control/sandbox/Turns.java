@@ -1,0 +1,91 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * One writer per sandbox: whoever changes its status has its turn. Others wait in line, and only
+ * for that sandbox; whoever only looks needs none.
+ */
+final class Turns {
+  private final Map<SandboxId, Line> lines = new ConcurrentHashMap<>();
+
+  /** Waits for those before; a thread that has the turn may take it again. */
+  Turn take(SandboxId id, Duration patience) {
+    Line line = enter(id);
+    boolean interrupted = false;
+    try {
+      long end = System.nanoTime() + patience.toNanos();
+      while (true) {
+        try {
+          if (!line.lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+            leave(id);
+            throw new SandboxException(
+                    ErrorCode.WRONG_STATE,
+                    "sandbox %s is still busy with another change after %d s"
+                        .formatted(id, patience.toSeconds()))
+                .withHint("try again in a moment");
+          }
+          return new Turn(this, id, line);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Waits for as long as it takes; what others do in their turn is bounded. */
+  Turn takeAtLast(SandboxId id) {
+    Line line = enter(id);
+    line.lock.lock();
+    return new Turn(this, id, line);
+  }
+
+  private Line enter(SandboxId id) {
+    return lines.compute(
+        id,
+        (_, line) -> {
+          Line entered = line == null ? new Line() : line;
+          entered.users++;
+          return entered;
+        });
+  }
+
+  private void leave(SandboxId id) {
+    lines.computeIfPresent(id, (_, line) -> --line.users == 0 ? null : line);
+  }
+
+  /** The right to change one sandbox, until it is closed. */
+  static final class Turn implements AutoCloseable {
+    private final Turns turns;
+    private final SandboxId id;
+    private final Line line;
+
+    private Turn(Turns turns, SandboxId id, Line line) {
+      this.turns = turns;
+      this.id = id;
+      this.line = line;
+    }
+
+    @Override
+    public void close() {
+      line.lock.unlock();
+      turns.leave(id);
+    }
+  }
+
+  private static final class Line {
+    final ReentrantLock lock = new ReentrantLock(true);
+    int users; // guarded by the map's own lock of this entry
+  }
+}

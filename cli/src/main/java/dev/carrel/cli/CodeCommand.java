@@ -143,6 +143,7 @@ final class CodeCommand implements Callable<Integer> {
           case CodeEvent.Output text -> print(text);
           case CodeEvent.Display display -> show(display.bundle(), ++shown);
           case CodeEvent.Result result -> show(result.bundle(), ++shown);
+          case CodeEvent.Gap _ -> {}
           case CodeEvent.Failed failed -> print(failed.error());
           case CodeEvent.Done done -> {
             return end(done);

@@ -62,6 +62,16 @@ final class ExecCommand implements Callable<Integer> {
       description = "Kill the whole process tree after this long.")
   private @Nullable Double timeout;
 
+  @Option(
+      names = "--key",
+      paramLabel = "KEY",
+      description = {
+        "Your own name for this one command: called again with it, the same command is followed"
+            + " and nothing runs twice. The command then survives a broken connection and this"
+            + " program. Standard input does not pass."
+      })
+  private @Nullable String key;
+
   @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
   private String id = "";
 
@@ -86,10 +96,10 @@ final class ExecCommand implements Callable<Integer> {
           return live.followInTerminal(exec, live.streams());
         }
         if (!common.json()) {
-          return live.follow(exec, true, live.streams());
+          return live.follow(exec, passesInput(), live.streams());
         }
         var collected = new CollectedExec();
-        int code = live.follow(exec, true, collected);
+        int code = live.follow(exec, passesInput(), collected);
         session.console().json(collected.json());
         return code;
       }
@@ -98,11 +108,20 @@ final class ExecCommand implements Callable<Integer> {
 
   private ExecOptions options(LiveExec live) {
     ExecOptions options =
-        ExecOptions.of(command).withEnv(env).withStdinOpen(!detach).withBackground(detach);
+        ExecOptions.of(command)
+            .withEnv(env)
+            .withStdinOpen(passesInput())
+            .withBackground(detach)
+            .withIdempotencyKey(key);
     if (workdir != null) {
       options = options.withCwd(workdir);
     }
     return tty ? options.withTerminal(live.terminalSize()) : options;
+  }
+
+  // To send it twice to one command would be worse than not at all.
+  private boolean passesInput() {
+    return !detach && key == null;
   }
 
   private int detach(Sandbox sandbox, ExecOptions options) {

@@ -3,6 +3,7 @@ package dev.carrel.control;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.Recovery;
 import dev.carrel.control.sandbox.RunningSandbox;
@@ -42,15 +43,24 @@ public final class Control implements AutoCloseable {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     sandboxes = new Sandboxes(settings.sandboxes(), engines, database, telemetry);
+    var keys = new RequestKeys(database, settings.keys());
     execs =
         new Execs(
             sandboxes,
             settings.execs(),
             database,
             settings.dataDirectory().resolve("execs"),
+            keys,
             telemetry);
     contexts =
-        new Contexts(sandboxes, settings.contexts(), database, settings.libDirectory(), telemetry);
+        new Contexts(
+            sandboxes,
+            settings.contexts(),
+            database,
+            settings.libDirectory(),
+            keys,
+            settings.keys(),
+            telemetry);
     files = new Files(sandboxes, settings.files());
     recover();
     watch = new SandboxWatch(sandboxes, settings.sandboxes());

@@ -3,6 +3,7 @@ package dev.carrel.control;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import java.nio.file.Path;
 
@@ -18,7 +19,8 @@ public record ControlSettings(
     SandboxSettings sandboxes,
     ExecSettings execs,
     ContextSettings contexts,
-    FileSettings files) {
+    FileSettings files,
+    KeySettings keys) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -27,18 +29,27 @@ public record ControlSettings(
         SandboxSettings.defaults(),
         ExecSettings.defaults(),
         ContextSettings.defaults(),
-        FileSettings.defaults());
+        FileSettings.defaults(),
+        KeySettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
-    return new ControlSettings(dataDirectory, libDirectory, newSandboxes, execs, contexts, files);
+    return new ControlSettings(
+        dataDirectory, libDirectory, newSandboxes, execs, contexts, files, keys);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
-    return new ControlSettings(dataDirectory, libDirectory, sandboxes, newExecs, contexts, files);
+    return new ControlSettings(
+        dataDirectory, libDirectory, sandboxes, newExecs, contexts, files, keys);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
-    return new ControlSettings(dataDirectory, libDirectory, sandboxes, execs, contexts, newFiles);
+    return new ControlSettings(
+        dataDirectory, libDirectory, sandboxes, execs, contexts, newFiles, keys);
+  }
+
+  public ControlSettings withKeys(KeySettings newKeys) {
+    return new ControlSettings(
+        dataDirectory, libDirectory, sandboxes, execs, contexts, files, newKeys);
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.carrel.control.context.CodeResult;
 import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecResult;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
@@ -89,7 +90,10 @@ final class CausesIT {
     return fixture
         .control()
         .execs()
-        .run(ALICE, sandbox.id(), Command.shell(line).withTimeout(Duration.ofMinutes(1)));
+        .run(
+            ALICE,
+            sandbox.id(),
+            ExecStart.of(Command.shell(line).withTimeout(Duration.ofMinutes(1))));
   }
 
   private CodeResult code(Sandbox sandbox, String code) throws InterruptedException {

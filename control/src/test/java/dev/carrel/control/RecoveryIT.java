@@ -10,6 +10,7 @@ import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.Exec;
 import dev.carrel.control.exec.ExecOutput;
 import dev.carrel.control.exec.ExecResult;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.control.sandbox.Sandbox;
@@ -74,9 +75,10 @@ final class RecoveryIT {
             .start(
                 ALICE,
                 sandbox.id(),
-                Command.shell(
-                    "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 5"),
-                true);
+                ExecStart.of(
+                        Command.shell(
+                            "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 5"))
+                    .inBackground());
     eventually(() -> exec(sandbox, stream).outputEnd() == 7);
     fixture.restart();
 
@@ -99,9 +101,10 @@ final class RecoveryIT {
             .start(
                 ALICE,
                 sandbox.id(),
-                Command.shell(
-                    "seq 1 100000; while [ ! -e go ]; do sleep 0.05; done; seq 100001 110000"),
-                true);
+                ExecStart.of(
+                        Command.shell(
+                            "seq 1 100000; while [ ! -e go ]; do sleep 0.05; done; seq 100001 110000"))
+                    .inBackground());
     eventually(() -> exec(sandbox, stream).outputEnd() == 588_895);
     fixture.restart();
     run(sandbox, "touch go");
@@ -130,7 +133,10 @@ final class RecoveryIT {
         fixture
             .control()
             .execs()
-            .start(ALICE, sandbox.id(), Command.shell("sleep 0.3; echo done; exit 6"), true);
+            .start(
+                ALICE,
+                sandbox.id(),
+                ExecStart.of(Command.shell("sleep 0.3; echo done; exit 6")).inBackground());
     fixture.restart();
     eventually(() -> !exec(sandbox, stream).running());
 
@@ -207,7 +213,10 @@ final class RecoveryIT {
   void rowsWithoutMachineFailAndMachinesWithoutRowEnd() throws Exception {
     Sandbox lost = fixture.sandbox();
     ExecStream stream =
-        fixture.control().execs().start(ALICE, lost.id(), Command.of("sleep", "1000"), true);
+        fixture
+            .control()
+            .execs()
+            .start(ALICE, lost.id(), ExecStart.of(Command.of("sleep", "1000")).inBackground());
     fixture.control().close();
     // The machine goes, and another one appears that nobody knows.
     SandboxId orphan = SandboxId.random();
@@ -235,7 +244,10 @@ final class RecoveryIT {
   void aRecoveredExecCanBeSignalled() throws InterruptedException {
     Sandbox sandbox = fixture.sandbox();
     ExecStream stream =
-        fixture.control().execs().start(ALICE, sandbox.id(), Command.of("sleep", "1000"), true);
+        fixture
+            .control()
+            .execs()
+            .start(ALICE, sandbox.id(), ExecStart.of(Command.of("sleep", "1000")).inBackground());
     Control next = fixture.restart();
     next.execs().signal(ALICE, sandbox.id(), stream.id(), 9, SignalScope.TREE);
     eventually(() -> !exec(sandbox, stream).running());
@@ -251,7 +263,7 @@ final class RecoveryIT {
   }
 
   private ExecResult run(Sandbox sandbox, String line) throws InterruptedException {
-    return fixture.control().execs().run(ALICE, sandbox.id(), Command.shell(line));
+    return fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)));
   }
 
   private CodeResult code(Sandbox sandbox, String code) throws InterruptedException {

@@ -48,7 +48,7 @@ final class Cell {
   private final long executionCount;
   private final ContextSettings settings;
   private final AtomicLong displayRoom;
-  private final @Nullable CellEvents events;
+  private final @Nullable CellSink events;
   private final HeadTail stdout;
   private final HeadTail stderr;
   private final List<MimeBundle.Item> displays = new ArrayList<>();
@@ -68,7 +68,7 @@ final class Cell {
       LiveContext context,
       ContextSettings settings,
       AtomicLong displayRoom,
-      @Nullable CellEvents events,
+      @Nullable CellSink events,
       @Nullable String note) {
     this.id = id;
     this.context = context.id();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Events on their way from a kernel to one reader, bounded in bytes. A slow reader makes the kernel
  * wait; once the cell is to be stopped, what does not fit is dropped instead. Done always arrives.
  */
-final class CellEvents {
+final class CellEvents implements CellSink, CellSource {
   private static final long MAX_BYTES = 4 << 20;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -21,8 +21,10 @@ final class CellEvents {
   private long bytes;
   private boolean dropping;
   private boolean abandoned;
+  private long taken;
 
-  void put(CodeEvent event) throws InterruptedException {
+  @Override
+  public void put(CodeEvent event) throws InterruptedException {
     long size = size(event);
     lock.lock();
     try {
@@ -40,8 +42,8 @@ final class CellEvents {
     }
   }
 
-  /** From now on nobody waits for room. */
-  void drop() {
+  @Override
+  public void drop() {
     lock.lock();
     try {
       dropping = true;
@@ -51,8 +53,8 @@ final class CellEvents {
     }
   }
 
-  /** Nothing more will come. */
-  void abandon() {
+  @Override
+  public void abandon() {
     lock.lock();
     try {
       abandoned = true;
@@ -63,8 +65,8 @@ final class CellEvents {
     }
   }
 
-  /** Null when nothing came in time. */
-  @Nullable CodeEvent take(long nanos) throws InterruptedException {
+  @Override
+  public @Nullable CodeEvent take(long nanos) throws InterruptedException {
     long left = nanos;
     lock.lock();
     try {
@@ -79,11 +81,17 @@ final class CellEvents {
       }
       CodeEvent event = events.remove();
       bytes -= size(event);
+      taken++;
       changed.signalAll();
       return event;
     } finally {
       lock.unlock();
     }
+  }
+
+  @Override
+  public long taken() {
+    return taken;
   }
 
   static long size(CodeEvent event) {
@@ -93,7 +101,7 @@ final class CellEvents {
       case CodeEvent.Display(MimeBundle bundle) -> size(bundle);
       case CodeEvent.Failed(CodeError error) ->
           error.message().length() + (long) error.traceback().length();
-      case CodeEvent.Done _ -> 0;
+      case CodeEvent.Begun _, CodeEvent.Gap _, CodeEvent.Done _ -> 0;
     };
   }
 

@@ -2,9 +2,17 @@ package dev.carrel.control.context;
 
 import dev.carrel.spi.ExecEvent;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 
-/** What a running cell reports, in order; one Done ends it. */
+/** What a running cell reports, in order: one Begun first, one Done at the end. */
 public sealed interface CodeEvent {
+  /**
+   * It runs.
+   *
+   * @param queued how long it waited for its turn
+   */
+  record Begun(Duration queued) implements CodeEvent {}
+
   /** Bytes as the program wrote them; the buffer is the receiver's own. */
   record Output(ExecEvent.Channel channel, ByteBuffer bytes) implements CodeEvent {}
 
@@ -16,6 +24,9 @@ public sealed interface CodeEvent {
 
   /** The cell failed; at most one. */
   record Failed(CodeError error) implements CodeEvent {}
+
+  /** Events that are no longer kept. */
+  record Gap(long events) implements CodeEvent {}
 
   /** The end, with everything folded. */
   record Done(CodeResult result) implements CodeEvent {}

@@ -7,21 +7,33 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A running cell's events. For one thread. Closing it before Done interrupts the cell, and kills
- * the interpreter if that does not help.
+ * A cell's events. For one thread. Closing it before Done interrupts the cell, and kills the
+ * interpreter if that does not help; a cell with a key goes on.
  */
 public final class CodeStream implements AutoCloseable {
   private static final Duration FOREVER = Duration.ofDays(3650);
   private static final CodeEvent NOTHING =
       new CodeEvent.Output(Channel.STDOUT, ByteBuffer.allocate(0));
 
-  private final CellEvents events;
+  private final CellSource events;
   private final Runnable cancel;
+  private final boolean replay;
   private boolean over;
 
-  CodeStream(CellEvents events, Runnable cancel) {
+  CodeStream(CellSource events, boolean replay, Runnable cancel) {
     this.events = events;
+    this.replay = replay;
     this.cancel = cancel;
+  }
+
+  /** Whether this is what an earlier request with the same key started. */
+  public boolean isReplay() {
+    return replay;
+  }
+
+  /** The number of the last event; the first of a cell is 1. */
+  public long number() {
+    return events.taken();
   }
 
   /** Waits for the next event; null after Done. */
@@ -37,6 +49,19 @@ public final class CodeStream implements AutoCloseable {
     CodeEvent event = events.take(patience.toNanos());
     over = event instanceof CodeEvent.Done;
     return Objects.requireNonNullElse(event, NOTHING);
+  }
+
+  /** The folded result; reads on to the end. */
+  public CodeResult result() throws InterruptedException {
+    while (true) {
+      switch (next()) {
+        case CodeEvent.Done(CodeResult result) -> {
+          return result;
+        }
+        case null -> throw new IllegalStateException("the end was taken before");
+        default -> {}
+      }
+    }
   }
 
   @Override

@@ -1,5 +1,9 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.idempotency.KeySettings;
+import dev.carrel.control.idempotency.RequestKey;
+import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.idempotency.RequestKeys.Kind;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
@@ -22,7 +26,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -48,6 +54,8 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private final Sandboxes sandboxes;
   private final ContextSettings settings;
   private final ContextStore store;
+  private final RequestKeys keys;
+  private final KeptCells kept;
   private final Telemetry telemetry;
   private final Path libDirectory;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
@@ -65,11 +73,15 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       ContextSettings settings,
       Database database,
       Path libDirectory,
+      RequestKeys keys,
+      KeySettings keySettings,
       Telemetry telemetry) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ContextStore(database);
     this.libDirectory = libDirectory;
+    this.keys = keys;
+    this.kept = new KeptCells(keySettings);
     this.telemetry = telemetry;
     timer.setRemoveOnCancelPolicy(true);
     sandboxes.listen(this);
@@ -149,14 +161,21 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   /** Runs a cell, live. Returns when it is its turn. */
   public CodeStream start(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
+    if (request.key() != null) {
+      Keyed keyed = keyed(caller, sandbox, request, request.key());
+      return new CodeStream(keyed.cell().reader(), keyed.replay(), () -> {});
+    }
     var events = new CellEvents();
     Run run = begin(caller, sandbox, request, events);
-    return new CodeStream(events, () -> stop(run));
+    return new CodeStream(events, false, () -> stop(run));
   }
 
-  /** Runs a cell to its end. Interrupting the thread interrupts the cell. */
+  /** Runs a cell to its end. Interrupting the thread interrupts the cell, unless it has a key. */
   public CodeResult execute(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
+    if (request.key() != null) {
+      return keyed(caller, sandbox, request, request.key()).cell().await();
+    }
     Run run = begin(caller, sandbox, request, null);
     try {
       return run.cell().await();
@@ -179,6 +198,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   @Override
   public void removed(SandboxId id) {
     boxes.remove(id);
+    kept.removeAll(id);
   }
 
   /**
@@ -234,17 +254,82 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     return context;
   }
 
-  private Run begin(
-      Caller caller, SandboxId sandbox, ExecuteCode request, @Nullable CellEvents events)
+  /**
+   * The cell of this key: a new one, on a thread that no caller can interrupt, or the known one.
+   */
+  private Keyed keyed(Caller caller, SandboxId sandbox, ExecuteCode request, RequestKey key)
       throws InterruptedException {
+    timeout(request);
+    checkCode(request.code());
+    sandboxes.requireVisible(caller, sandbox);
+    try (RequestKeys.Claim claim = keys.claim(caller.tenant(), sandbox, Kind.CODE, key)) {
+      Optional<String> known = claim.target();
+      if (known.isPresent()) {
+        telemetry.count("cells_replayed");
+        return new Keyed(
+            kept.find(known.get())
+                .orElseThrow(
+                    () ->
+                        new SandboxException(
+                                ErrorCode.RESULT_GONE,
+                                "the code with this key ran before, and its result is no longer"
+                                    + " kept")
+                            .withHint("see what it did, and use a new key to run it again")),
+            true);
+      }
+      sandboxes.requireRunning(caller, sandbox);
+      var cell = new CellRecord();
+      String id = UUID.randomUUID().toString();
+      claim.keep(id, _ -> {});
+      kept.add(id, sandbox, cell);
+      Thread.ofVirtual()
+          .name(sandbox + "-" + id)
+          .start(() -> runKeyed(caller, sandbox, request, key, id, cell));
+      return new Keyed(cell, false);
+    }
+  }
+
+  private void runKeyed(
+      Caller caller,
+      SandboxId sandbox,
+      ExecuteCode request,
+      RequestKey key,
+      String id,
+      CellRecord cell) {
+    try {
+      begin(caller, sandbox, request, cell);
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.GUEST_LOST) {
+        // It never ran: whoever asks again, asks for the first time.
+        keys.forget(caller.tenant(), sandbox, key);
+        kept.remove(id);
+      }
+      cell.fail(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      cell.fail(Cell.shuttingDown());
+    } catch (RuntimeException e) {
+      // The top of a thread: whoever waits for the cell must learn of it.
+      cell.fail(new SandboxException(ErrorCode.INTERNAL, "the code could not be run: " + e, e));
+    }
+  }
+
+  private Run begin(
+      Caller caller, SandboxId sandbox, ExecuteCode request, @Nullable CellSink events)
+      throws InterruptedException {
+    long asked = System.nanoTime();
     Duration timeout = timeout(request);
     checkCode(request.code());
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     SandboxContexts box = box(sandbox);
     LiveContext context = context(box, sandbox, request);
     context.takeTurn(settings.maxQueued());
+    Duration queued = Duration.ofNanos(System.nanoTime() - asked);
     boolean begun = false;
     try {
+      if (events != null) {
+        events.put(new CodeEvent.Begun(queued));
+      }
       Kernel kernel = context.kernel();
       String note = null;
       if (kernel == null || !kernel.alive()) {
@@ -445,4 +530,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
 
   /** A cell under way. */
   private record Run(LiveContext context, Kernel kernel, Cell cell) {}
+
+  /** A cell with a key, and whether an earlier request started it. */
+  private record Keyed(CellRecord cell, boolean replay) {}
 }

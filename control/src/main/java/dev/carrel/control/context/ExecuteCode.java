@@ -1,5 +1,6 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.Language;
 import java.time.Duration;
@@ -11,13 +12,27 @@ import org.jspecify.annotations.Nullable;
  * @param language null: the context's, or python
  * @param context null: the default context of the language, made on first use
  * @param timeout null: the default of {@link ContextSettings}
+ * @param key null: each request is a new cell, which ends with its caller
  */
 public record ExecuteCode(
     String code,
     @Nullable Language language,
     @Nullable ContextId context,
-    @Nullable Duration timeout) {
+    @Nullable Duration timeout,
+    @Nullable RequestKey key) {
+  public ExecuteCode(
+      String code,
+      @Nullable Language language,
+      @Nullable ContextId context,
+      @Nullable Duration timeout) {
+    this(code, language, context, timeout, null);
+  }
+
   public static ExecuteCode of(Language language, String code) {
     return new ExecuteCode(code, language, null, null);
+  }
+
+  public ExecuteCode withKey(@Nullable RequestKey newKey) {
+    return new ExecuteCode(code, language, context, timeout, newKey);
   }
 }

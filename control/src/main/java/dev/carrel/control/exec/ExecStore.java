@@ -105,7 +105,7 @@ final class ExecStore {
                 .findOne());
   }
 
-  private static void insert(Handle handle, Exec exec) {
+  static void insert(Handle handle, Exec exec) {
     // The sandbox may be gone by now, and its row with it: then there is nothing to note.
     handle
         .createUpdate(
@@ -123,6 +123,10 @@ final class ExecStore {
         .bind("started", exec.startedAt().toEpochMilli())
         .bind("pid", exec.pid())
         .execute();
+  }
+
+  static void delete(Handle handle, ExecId id) {
+    handle.execute("DELETE FROM exec WHERE id = ?", id.value());
   }
 
   private static void update(Handle handle, Exec exec, byte @Nullable [] records) {
@@ -158,13 +162,16 @@ final class ExecStore {
         handle
             .createQuery(
                 "SELECT id FROM exec WHERE sandbox_id = :id AND ended_at IS NOT NULL"
+                    // What a key stands for is kept as long as the key.
+                    + " AND id NOT IN (SELECT target FROM request_key WHERE sandbox_id = :id)"
                     + " ORDER BY started_at DESC, id LIMIT -1 OFFSET :keep")
             .bind("id", sandbox.value())
             .bind("keep", keep)
             .mapTo(String.class)
             .list();
-    old.forEach(id -> handle.execute("DELETE FROM exec WHERE id = ?", id));
-    return old.stream().map(ExecId::new).toList();
+    List<ExecId> gone = old.stream().map(ExecId::new).toList();
+    gone.forEach(id -> delete(handle, id));
+    return gone;
   }
 
   private static Exec row(ResultSet row, StatementContext context) throws SQLException {

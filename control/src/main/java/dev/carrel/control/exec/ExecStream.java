@@ -10,9 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exec's events from some offset on, and then live. For one thread. Closing the stream of a
- * foreground exec that still runs kills its whole process tree; closing any other only stops
- * looking.
+ * An exec's events from some offset on, and then live. For one thread. Closing the caller's own
+ * stream of a foreground exec that still runs kills its whole process tree, unless it was started
+ * with a key; closing any other only stops looking.
  */
 public final class ExecStream implements AutoCloseable {
   /** What {@link #next(Duration)} returns when nothing came in time. */
@@ -28,6 +28,7 @@ public final class ExecStream implements AutoCloseable {
   private final Deque<ExecEvent> ready = new ArrayDeque<>();
   private long offset;
   private boolean over;
+  private boolean replayed;
 
   private ExecStream(
       ExecId id,
@@ -62,8 +63,18 @@ public final class ExecStream implements AutoCloseable {
     return new ExecStream(exec.id(), log, () -> exec, folded, null, from);
   }
 
+  ExecStream replayed() {
+    replayed = true;
+    return this;
+  }
+
   public ExecId id() {
     return id;
+  }
+
+  /** Whether this is what an earlier request with the same key started. */
+  public boolean isReplay() {
+    return replayed;
   }
 
   /** Waits for the next event; null after Exited. */

@@ -1,57 +1,48 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.idempotency.RequestKey;
+import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.idempotency.RequestKeys.Kind;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
-import dev.carrel.guest.ExecRequest;
-import dev.carrel.guest.ExecSession;
 import dev.carrel.spi.Command;
-import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
-import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs commands in sandboxes. Every command outlives this process; its output is bounded in memory
  * and spilled to disk. Safe for many threads.
  */
 public final class Execs implements SandboxListener, AutoCloseable {
-  /** Kept in the guest too, so that a crash of this process loses no output. */
-  private static final DataSize RETAIN = DataSize.ofKibibytes(512);
-
-  private static final Logger LOG = LoggerFactory.getLogger(Execs.class);
-  private static final int WORTH_FORGETTING = 4096;
   private static final Duration LAST_WORDS = Duration.ofSeconds(5);
   private static final int MAX_READ = 1 << 20;
-  private static final String TERMINAL_TYPE = "xterm-256color";
 
   private final Sandboxes sandboxes;
   private final ExecSettings settings;
   private final ExecStore store;
   private final SpillDirectory spills;
+  private final RequestKeys keys;
   private final Telemetry telemetry;
+  private final ExecStarter starter;
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
 
   public Execs(
@@ -59,37 +50,48 @@ public final class Execs implements SandboxListener, AutoCloseable {
       ExecSettings settings,
       Database database,
       Path directory,
+      RequestKeys keys,
       Telemetry telemetry) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ExecStore(database);
     this.spills = new SpillDirectory(directory);
+    this.keys = keys;
     this.telemetry = telemetry;
+    this.starter = new ExecStarter(settings, store, spills, telemetry);
     sandboxes.listen(this);
   }
 
-  /** Starts a command; the stream's first event is Started, or Exited when it could not start. */
-  public ExecStream start(Caller caller, SandboxId sandbox, Command command, boolean background) {
-    RunningSandbox box = sandboxes.requireRunning(caller, sandbox);
-    return ExecStream.own(launch(box, limited(command, background), background), background);
+  /**
+   * Starts a command; the stream's first event is Started, or Exited when it could not start. With
+   * a key that came before, the same command again, live or as it was.
+   */
+  public ExecStream start(Caller caller, SandboxId sandbox, ExecStart request)
+      throws InterruptedException {
+    RequestKey key = request.key();
+    if (key == null) {
+      RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+      return ExecStream.own(
+          starter.start(running, box(sandbox), request, null), request.background());
+    }
+    checkOffset(request.from());
+    sandboxes.requireVisible(caller, sandbox);
+    try (RequestKeys.Claim claim = keys.claim(caller.tenant(), sandbox, Kind.EXEC, key)) {
+      Optional<ExecId> known = claim.target().map(ExecId::new);
+      if (known.isPresent()) {
+        telemetry.count("execs_replayed");
+        return follow(caller, sandbox, known.get(), request.from()).replayed();
+      }
+      RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+      LiveExec live = starter.start(running, box(sandbox), request, claim);
+      return ExecStream.following(live, request.from());
+    }
   }
 
   /** Runs a command to its end. Interrupting the thread kills the command's whole tree. */
-  public ExecResult run(Caller caller, SandboxId sandbox, Command command)
+  public ExecResult run(Caller caller, SandboxId sandbox, ExecStart request)
       throws InterruptedException {
-    return run(caller, sandbox, command, ByteBuffer.allocate(0));
-  }
-
-  /** As {@link #run(Caller, SandboxId, Command)}, with all of the standard input. */
-  public ExecResult run(Caller caller, SandboxId sandbox, Command command, ByteBuffer stdin)
-      throws InterruptedException {
-    RunningSandbox box = sandboxes.requireRunning(caller, sandbox);
-    boolean feed = stdin.hasRemaining() || command.stdin();
-    LiveExec live = launch(box, limited(command.withStdin(feed), false), false);
-    try (var stream = ExecStream.own(live, false)) {
-      if (feed) {
-        Thread.ofVirtual().name(live.id() + "-stdin").start(() -> feed(live, stdin));
-      }
+    try (var stream = start(caller, sandbox, request)) {
       return stream.result();
     }
   }
@@ -235,7 +237,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
    * @param others execs that are not commands but belong to another feature
    */
   public void recover(RunningSandbox sandbox, Set<ExecId> others) {
-    new ExecRecovery(sandbox, store, spills, settings, box(sandbox.id()), this::onEnd).run(others);
+    new ExecRecovery(sandbox, store, spills, settings, box(sandbox.id()), starter::onEnd)
+        .run(others);
   }
 
   /** What the rows call running in sandboxes that are gone has ended with them. */
@@ -249,128 +252,6 @@ public final class Execs implements SandboxListener, AutoCloseable {
   @Override
   public void close() {
     boxes.values().forEach(box -> box.all().forEach(LiveExec::leave));
-  }
-
-  private LiveExec launch(RunningSandbox sandbox, Command command, boolean background) {
-    SandboxExecs box = box(sandbox.id());
-    box.takeSlot();
-    ExecId id = ExecId.random();
-    RunningSandbox.@Nullable Use use = background ? null : sandbox.use();
-    boolean begun = false;
-    try {
-      Machine.Usage before = sandbox.usage();
-      ExecSession session = sandbox.guest().exec(id, request(sandbox, command));
-      var exec =
-          new Exec(
-              id,
-              sandbox.id(),
-              command.arguments(),
-              command.cwd(),
-              background,
-              command.terminal() != null,
-              Instant.now(),
-              null,
-              0,
-              0,
-              null);
-      var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
-      var log = new OutputLog(spills.file(sandbox.id(), id), share);
-      var live =
-          new LiveExec(
-              exec,
-              sandbox,
-              session,
-              before,
-              log,
-              settings,
-              over -> {
-                box.noteSpill(id, share.taken());
-                box.freeSlot();
-                if (use != null) {
-                  use.close();
-                }
-                onEnd(sandbox, box, over);
-              });
-      box.add(live);
-      store.started(exec);
-      live.begin();
-      begun = true;
-      return live;
-    } catch (SandboxException e) {
-      throw sandbox.explain(e);
-    } finally {
-      if (!begun) {
-        box.freeSlot();
-        if (use != null) {
-          use.close();
-        }
-      }
-    }
-  }
-
-  private void onEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
-    Exec over = live.exec();
-    ExecEvent.Exited exited = Objects.requireNonNull(over.exited());
-    sandbox.countExec(exited.duration());
-    telemetry.time("execs", exited.duration());
-    telemetry.count("execs_" + exited.cause().name().toLowerCase(Locale.ROOT));
-    telemetry.add("exec_output_bytes", over.outputEnd());
-    store.ended(
-        over,
-        live.records(),
-        settings.maxRetained(),
-        dropped -> {
-          box.freeSpill(dropped);
-          spills.remove(sandbox.id(), dropped);
-        },
-        () -> {
-          box.remove(live);
-          if (over.outputEnd() > WORTH_FORGETTING) {
-            Thread.ofVirtual().name(live.id() + "-forget").start(() -> forget(sandbox, live.id()));
-          }
-        });
-  }
-
-  /** Frees the sandbox's memory; the guest drops small ones by itself in time. */
-  private static void forget(RunningSandbox sandbox, ExecId id) {
-    try {
-      sandbox.guest().forget(id);
-    } catch (SandboxException e) {
-      LOG.debug("exec {} could not be forgotten: {}", id, e.message());
-    }
-  }
-
-  private ExecRequest request(RunningSandbox sandbox, Command command) {
-    Map<String, String> environment = sandbox.environment();
-    if (command.terminal() != null) {
-      environment = new HashMap<>(environment);
-      environment.putIfAbsent("TERM", TERMINAL_TYPE);
-    }
-    return ExecRequest.of(command, environment).withKeep(true).withChanges(true).withRetain(RETAIN);
-  }
-
-  private Command limited(Command command, boolean background) {
-    Duration timeout = command.timeout();
-    Duration max = background ? settings.maxBackgroundTimeout() : settings.maxTimeout();
-    if (timeout == null) {
-      return background ? command : command.withTimeout(settings.defaultTimeout());
-    }
-    if (timeout.compareTo(max) > 0) {
-      throw SandboxException.invalid("timeout_seconds", "must be at most " + max.toSeconds())
-          .withHint("run it in the background, or raise exec.max-timeout");
-    }
-    return command;
-  }
-
-  private static void feed(LiveExec live, ByteBuffer stdin) {
-    try {
-      live.stdin(stdin, true);
-    } catch (SandboxException e) {
-      // The program ended without reading all of it, as `head` does: no failure.
-      if (e.code() != ErrorCode.WRONG_STATE) {
-        live.kill();
-      }
-    }
   }
 
   private LiveExec running(Caller caller, SandboxId sandbox, ExecId exec) {

@@ -67,7 +67,9 @@ final class ExecsIT {
         execs.run(
             ALICE,
             own.id(),
-            Command.shell("echo $A $B $HOME $LANG $USER").withEnvironment(Map.of("B", "command")));
+            ExecStart.of(
+                Command.shell("echo $A $B $HOME $LANG $USER")
+                    .withEnvironment(Map.of("B", "command"))));
 
     assertThat(result.stdout().text()).isEqualTo("box command /workspace C.UTF-8 carrel\n");
   }
@@ -78,10 +80,11 @@ final class ExecsIT {
         execs.run(
             ALICE,
             sandbox.id(),
-            Command.shell(
-                    "echo before; (setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' &);"
-                        + " sleep 1000")
-                .withTimeout(Duration.ofMillis(700)));
+            ExecStart.of(
+                Command.shell(
+                        "echo before; (setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' &);"
+                            + " sleep 1000")
+                    .withTimeout(Duration.ofMillis(700))));
 
     assertThat(result.timedOut()).isTrue();
     assertThat(result.cause()).isEqualTo(Cause.TIMED_OUT);
@@ -96,7 +99,10 @@ final class ExecsIT {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(
             () ->
-                execs.run(ALICE, sandbox.id(), Command.of("true").withTimeout(Duration.ofDays(2))))
+                execs.run(
+                    ALICE,
+                    sandbox.id(),
+                    ExecStart.of(Command.of("true").withTimeout(Duration.ofDays(2)))))
         .matches(e -> e.field().orElse("").equals("timeout_seconds"));
   }
 
@@ -104,7 +110,8 @@ final class ExecsIT {
   void closingAForegroundStreamKillsTheTree() throws InterruptedException {
     long pid;
     try (ExecStream stream =
-        execs.start(ALICE, sandbox.id(), Command.shell("sleep 1000 & echo $!; wait"), false)) {
+        execs.start(
+            ALICE, sandbox.id(), ExecStart.of(Command.shell("sleep 1000 & echo $!; wait")))) {
       assertThat(stream.next()).isInstanceOf(ExecEvent.Started.class);
       pid = Long.parseLong(text(stream.next()).strip());
     }
@@ -133,7 +140,11 @@ final class ExecsIT {
 
   @Test
   void backgroundExecsAreListedFollowedAndSignalled() throws InterruptedException {
-    ExecStream own = execs.start(ALICE, sandbox.id(), Command.shell("echo one; sleep 1000"), true);
+    ExecStream own =
+        execs.start(
+            ALICE,
+            sandbox.id(),
+            ExecStart.of(Command.shell("echo one; sleep 1000")).inBackground());
     own.close();
     var id = own.id();
     eventually(() -> execs.get(ALICE, sandbox.id(), id).outputEnd() == 4);
@@ -163,8 +174,7 @@ final class ExecsIT {
         execs.run(
             ALICE,
             sandbox.id(),
-            Command.of("cat"),
-            ByteBuffer.wrap("hello".getBytes(StandardCharsets.UTF_8)));
+            ExecStart.of(Command.of("cat")).withInput("hello".getBytes(StandardCharsets.UTF_8)));
 
     assertThat(result.stdout().text()).isEqualTo("hello");
   }
@@ -175,8 +185,8 @@ final class ExecsIT {
         execs.run(
             ALICE,
             sandbox.id(),
-            Command.of("sleep", "1000").withTimeout(Duration.ofMillis(500)),
-            ByteBuffer.allocate(4 << 20));
+            ExecStart.of(Command.of("sleep", "1000").withTimeout(Duration.ofMillis(500)))
+                .withInput(new byte[4 << 20]));
 
     assertThat(result.timedOut()).isTrue();
   }
@@ -187,7 +197,9 @@ final class ExecsIT {
         execs.run(
             ALICE,
             sandbox.id(),
-            Command.shell("stty size; echo $TERM").withTerminal(new Command.TerminalSize(33, 77)));
+            ExecStart.of(
+                Command.shell("stty size; echo $TERM")
+                    .withTerminal(new Command.TerminalSize(33, 77))));
 
     assertThat(result.stdout().text()).isEqualTo("33 77\r\nxterm-256color\r\n");
   }
@@ -199,7 +211,7 @@ final class ExecsIT {
     assertThat(crash.exitCode()).isEqualTo(139);
     assertThat(crash.hint()).contains("segmentation fault");
 
-    ExecResult absent = execs.run(ALICE, sandbox.id(), Command.of("no-such-program"));
+    ExecResult absent = execs.run(ALICE, sandbox.id(), ExecStart.of(Command.of("no-such-program")));
     assertThat(absent.cause()).isEqualTo(Cause.NOT_STARTED);
     assertThat(absent.exitCode()).isEqualTo(127);
     assertThat(absent.message()).isNotNull();
@@ -243,7 +255,8 @@ final class ExecsIT {
     long total = 0;
     boolean gap = false;
     try (ExecStream stream =
-        execs.start(ALICE, sandbox.id(), Command.shell("head -c 30000000 /dev/zero"), false)) {
+        execs.start(
+            ALICE, sandbox.id(), ExecStart.of(Command.shell("head -c 30000000 /dev/zero")))) {
       for (ExecEvent event = stream.next(); event != null; event = stream.next()) {
         if (event instanceof ExecEvent.Output output) {
           total += output.bytes().remaining();
@@ -308,7 +321,7 @@ final class ExecsIT {
 
   @Test
   void shuttingDownEndsTheWaitAndNotTheCommand() throws Exception {
-    ExecStream stream = execs.start(ALICE, sandbox.id(), Command.shell("sleep 1000"), false);
+    ExecStream stream = execs.start(ALICE, sandbox.id(), ExecStart.of(Command.shell("sleep 1000")));
     assertThat(stream.next()).isInstanceOf(ExecEvent.Started.class);
     fixture.restart();
     assertThatExceptionOfType(SandboxException.class)
@@ -325,7 +338,9 @@ final class ExecsIT {
   void tooManyAtOnceAreRefusedByName() throws Exception {
     var streams = new ArrayList<ExecStream>();
     for (int i = 0; i < 64; i++) {
-      streams.add(execs.start(ALICE, sandbox.id(), Command.of("sleep", "1000"), true));
+      streams.add(
+          execs.start(
+              ALICE, sandbox.id(), ExecStart.of(Command.of("sleep", "1000")).inBackground()));
     }
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> run("true"))
@@ -343,7 +358,7 @@ final class ExecsIT {
         .isThrownBy(() -> execs.get(MALLORY, sandbox.id(), result.id()))
         .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);
     assertThatExceptionOfType(SandboxException.class)
-        .isThrownBy(() -> execs.run(MALLORY, sandbox.id(), Command.of("true")))
+        .isThrownBy(() -> execs.run(MALLORY, sandbox.id(), ExecStart.of(Command.of("true"))))
         .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);
   }
 
@@ -360,7 +375,7 @@ final class ExecsIT {
   @Test
   void deletingTheSandboxEndsItsExecsAndTheirFiles() throws Exception {
     run("seq 1 100000");
-    ExecStream stream = execs.start(ALICE, sandbox.id(), Command.of("sleep", "1000"), false);
+    ExecStream stream = execs.start(ALICE, sandbox.id(), ExecStart.of(Command.of("sleep", "1000")));
     fixture.control().sandboxes().delete(ALICE, sandbox.id());
 
     assertThat(stream.result().cause()).isIn(Cause.SANDBOX_LOST, Cause.KILLED);
@@ -383,7 +398,7 @@ final class ExecsIT {
   }
 
   private ExecResult run(String line) throws InterruptedException {
-    return execs.run(ALICE, sandbox.id(), Command.shell(line));
+    return execs.run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)));
   }
 
   private static String text(@Nullable ExecEvent event) {

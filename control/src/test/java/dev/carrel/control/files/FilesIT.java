@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
@@ -145,7 +146,10 @@ final class FilesIT {
     fixture
         .control()
         .execs()
-        .run(ALICE, sandbox.id(), Command.shell("ln -s /etc/passwd z/link; mkfifo z/pipe"));
+        .run(
+            ALICE,
+            sandbox.id(),
+            ExecStart.of(Command.shell("ln -s /etc/passwd z/link; mkfifo z/pipe")));
     var out = new ByteArrayOutputStream();
     files.zip(ALICE, sandbox.id(), "z", out);
 

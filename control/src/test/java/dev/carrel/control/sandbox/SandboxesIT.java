@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
@@ -184,7 +185,12 @@ final class SandboxesIT {
 
     assertThat(sandboxes.get(ALICE, sandbox.id()).failure()).isNotNull();
     assertThatExceptionOfType(SandboxException.class)
-        .isThrownBy(() -> fixture.control().execs().run(ALICE, sandbox.id(), Command.of("true")))
+        .isThrownBy(
+            () ->
+                fixture
+                    .control()
+                    .execs()
+                    .run(ALICE, sandbox.id(), ExecStart.of(Command.of("true"))))
         .matches(e -> e.code() == ErrorCode.SANDBOX_GONE)
         .matches(e -> e.hint().isPresent());
   }
@@ -200,7 +206,10 @@ final class SandboxesIT {
             .start(
                 () -> {
                   try {
-                    fixture.control().execs().run(ALICE, busy.id(), Command.of("sleep", "1000"));
+                    fixture
+                        .control()
+                        .execs()
+                        .run(ALICE, busy.id(), ExecStart.of(Command.of("sleep", "1000")));
                   } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                   }
@@ -298,7 +307,7 @@ final class SandboxesIT {
   void countersCountAndSurviveARestart() throws Exception {
     Sandbox sandbox = fixture.sandbox();
     for (int i = 0; i < 3; i++) {
-      fixture.control().execs().run(ALICE, sandbox.id(), Command.of("true"));
+      fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(Command.of("true")));
     }
     assertThat(sandboxes.get(ALICE, sandbox.id()).counters().execCount()).isEqualTo(3);
     Control next = fixture.restart();

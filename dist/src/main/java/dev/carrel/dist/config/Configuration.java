@@ -58,7 +58,8 @@ public record Configuration(
                 SandboxKeys.read(settings, engine),
                 ExecKeys.read(settings),
                 ContextKeys.read(settings),
-                FileKeys.read(settings)),
+                FileKeys.read(settings),
+                IdempotencyKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.server.ServerSettings;
@@ -117,6 +118,11 @@ class ConfigurationTest {
             "file.max-matches", "402",
             "file.max-zip-entries", "403",
             "file.max-zip", "404"));
+    ALL.putAll(
+        Map.of(
+            "idempotency.max-keys", "500",
+            "idempotency.max-age", "501s",
+            "idempotency.kept-cells", "502"));
   }
 
   private final Configuration usual = Configuration.from(Settings.none(), USER);
@@ -257,6 +263,12 @@ class ConfigurationTest {
                 312));
     assertThat(changed.control().files())
         .isEqualTo(new FileSettings(new DataSize(400), 401, 402, 403, new DataSize(404)));
+  }
+
+  @Test
+  void idempotencyKeysReachTheirFields() {
+    assertThat(changed.control().keys())
+        .isEqualTo(new KeySettings(500, Duration.ofSeconds(501), new DataSize(502)));
   }
 
   @Test

@@ -4,8 +4,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What running code reports, in order: one Started, any Output and Display, at most one Result and
- * one Failed, one Done.
+ * What running code reports, in order: one Started, any Output, Display and Gap, at most one Result
+ * and one Failed, one Done.
  */
 public sealed interface CodeEvent {
   /**
@@ -22,6 +22,9 @@ public sealed interface CodeEvent {
   record Result(Map<String, String> bundle) implements CodeEvent {}
 
   record Failed(CodeError error) implements CodeEvent {}
+
+  /** Events that are no longer kept; only where there is an idempotency key. */
+  record Gap(long events) implements CodeEvent {}
 
   /** The end; see {@link CodeResult} for the fields. */
   record Done(

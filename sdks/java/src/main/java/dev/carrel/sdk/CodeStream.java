@@ -9,15 +9,22 @@ import java.util.Optional;
 public final class CodeStream implements AutoCloseable {
   private static final TypeReference<Map<String, String>> BUNDLE = new TypeReference<>() {};
 
-  private final EventStream events;
+  private final ResumedEvents events;
 
-  CodeStream(EventStream events) {
+  private CodeStream(ResumedEvents events) {
     this.events = events;
+  }
+
+  static CodeStream start(Transport transport, String path, CodeOptions options) {
+    String key = options.idempotencyKey();
+    ResumedEvents.Opening opening = seen -> transport.events(path, options, key, seen);
+    return new CodeStream(
+        key == null ? ResumedEvents.once(opening) : ResumedEvents.resumable(opening, 0));
   }
 
   /** Waits for the next event; empty after Done. */
   public Optional<CodeEvent> next() {
-    return events.next().map(CodeStream::parse);
+    return events.next("done").map(CodeStream::parse);
   }
 
   private static CodeEvent parse(EventStream.Event event) {
@@ -28,6 +35,7 @@ public final class CodeStream implements AutoCloseable {
       case "display" -> new CodeEvent.Display(bundle(event));
       case "result" -> new CodeEvent.Result(bundle(event));
       case "error" -> new CodeEvent.Failed(event.as(CodeError.class));
+      case "gap" -> event.as(CodeEvent.Gap.class);
       case "done" -> event.as(CodeEvent.Done.class);
       default ->
           throw CarrelException.unreachable(

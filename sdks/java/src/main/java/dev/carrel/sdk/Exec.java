@@ -12,16 +12,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A command that is being followed. One thread reads the events; any thread may write, signal,
- * resize or close.
+ * resize or close. One that was attached to, or started with an idempotency key, is followed over
+ * broken connections: nothing is lost, and nothing comes twice.
  */
 public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   private final Transport transport;
   private final String sandboxPath;
-  private final EventStream events;
+  private final ResumedEvents events;
   private volatile @Nullable String id;
   private @Nullable ExecEvent first;
 
-  private Exec(Transport transport, String sandboxPath, EventStream events, @Nullable String id) {
+  private Exec(Transport transport, String sandboxPath, ResumedEvents events, @Nullable String id) {
     this.transport = transport;
     this.sandboxPath = sandboxPath;
     this.events = events;
@@ -29,7 +30,11 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   }
 
   static Exec start(Transport transport, String sandboxPath, ExecOptions options) {
-    EventStream events = transport.events(sandboxPath + "/exec?encoding=base64", options);
+    String path = sandboxPath + "/exec?encoding=base64";
+    String key = options.idempotencyKey();
+    ResumedEvents.Opening opening = seen -> transport.events(path, options, key, seen);
+    ResumedEvents events =
+        key == null ? ResumedEvents.once(opening) : ResumedEvents.resumable(opening, 0);
     var exec = new Exec(transport, sandboxPath, events, null);
     // The first event has the id, which every other call needs.
     exec.first = exec.next().orElse(null);
@@ -37,9 +42,12 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   }
 
   static Exec attach(Transport transport, String sandboxPath, String id, long from) {
-    String path =
-        sandboxPath + "/execs/" + Transport.encode(id) + "/output?encoding=base64&from=" + from;
-    return new Exec(transport, sandboxPath, transport.events(path, null), id);
+    String path = sandboxPath + "/execs/" + Transport.encode(id) + "/output?encoding=base64&from=";
+    return new Exec(
+        transport,
+        sandboxPath,
+        ResumedEvents.resumable(seen -> transport.events(path + seen), from),
+        id);
   }
 
   public String id() {
@@ -81,7 +89,7 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
 
   private Optional<ExecEvent> next() {
     return events
-        .next()
+        .next("exited")
         .map(
             event ->
                 switch (event.name()) {

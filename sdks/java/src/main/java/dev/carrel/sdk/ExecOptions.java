@@ -1,5 +1,6 @@
 package dev.carrel.sdk;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,8 @@ public record ExecOptions(
     @Nullable String stdin,
     boolean stdinOpen,
     @Nullable TerminalSize terminal,
-    boolean background) {
+    boolean background,
+    @JsonIgnore @Nullable String idempotencyKey) {
 
   public ExecOptions {
     env = Map.copyOf(env);
@@ -31,43 +33,81 @@ public record ExecOptions(
   public record TerminalSize(int rows, int cols) {}
 
   public static ExecOptions shell(String line) {
-    return new ExecOptions(line, null, null, Map.of(), null, false, null, false);
+    return new ExecOptions(line, null, null, Map.of(), null, false, null, false, null);
   }
 
   public static ExecOptions of(List<String> arguments) {
-    return new ExecOptions(List.copyOf(arguments), null, null, Map.of(), null, false, null, false);
+    return new ExecOptions(
+        List.copyOf(arguments), null, null, Map.of(), null, false, null, false, null);
   }
 
   /** At its end the whole process tree is killed. */
   public ExecOptions withTimeout(Duration timeout) {
     return new ExecOptions(
-        command, timeout.toMillis() / 1000.0, cwd, env, stdin, stdinOpen, terminal, background);
+        command,
+        timeout.toMillis() / 1000.0,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        idempotencyKey);
   }
 
   public ExecOptions withCwd(String value) {
     return new ExecOptions(
-        command, timeoutSeconds, value, env, stdin, stdinOpen, terminal, background);
+        command,
+        timeoutSeconds,
+        value,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        idempotencyKey);
   }
 
   public ExecOptions withEnv(Map<String, String> value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, value, stdin, stdinOpen, terminal, background);
+        command,
+        timeoutSeconds,
+        cwd,
+        value,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        idempotencyKey);
   }
 
   public ExecOptions withStdin(String value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, value, stdinOpen, terminal, background);
+        command, timeoutSeconds, cwd, env, value, stdinOpen, terminal, background, idempotencyKey);
   }
 
   public ExecOptions withStdinOpen(boolean value) {
-    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, value, terminal, background);
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, env, stdin, value, terminal, background, idempotencyKey);
   }
 
   public ExecOptions withTerminal(@Nullable TerminalSize value) {
-    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, stdinOpen, value, background);
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, env, stdin, stdinOpen, value, background, idempotencyKey);
+  }
+
+  /**
+   * A name of the caller's own for this one command, for example a random UUID. The command then
+   * survives a broken connection, which is made again by itself; sent twice it runs once. Closing
+   * the exec no longer kills it.
+   */
+  public ExecOptions withIdempotencyKey(@Nullable String value) {
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, background, value);
   }
 
   public ExecOptions withBackground(boolean value) {
-    return new ExecOptions(command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, value);
+    return new ExecOptions(
+        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, value, idempotencyKey);
   }
 }

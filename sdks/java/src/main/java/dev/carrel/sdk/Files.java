@@ -137,8 +137,7 @@ public final class Files {
         transport.events(
             sandboxPath
                 + "/fs/watch"
-                + Transport.query(Map.of("path", path, "recursive", Boolean.toString(recursive))),
-            null));
+                + Transport.query(Map.of("path", path, "recursive", Boolean.toString(recursive)))));
   }
 
   private String file(String path) {

@@ -77,12 +77,13 @@ public final class Sandbox {
 
   /** Runs a command to its end. A command that fails is a result, not an exception. */
   public ExecResult run(ExecOptions options) {
-    return transport.post(path + "/exec", options.withBackground(false), EXEC_RESULT);
+    return transport.post(
+        path + "/exec", options.withBackground(false), options.idempotencyKey(), EXEC_RESULT);
   }
 
   /**
    * Starts a command and follows it live. Closing the returned exec early kills the command, unless
-   * it was started in the background.
+   * it was started in the background or with an idempotency key.
    */
   public Exec exec(ExecOptions options) {
     return Exec.start(transport, path, options);
@@ -90,7 +91,8 @@ public final class Sandbox {
 
   /** Starts a command that goes on by itself; find it again with {@link #execs()}. */
   public ExecInfo background(ExecOptions options) {
-    return transport.post(path + "/exec", options.withBackground(true), EXEC_INFO);
+    return transport.post(
+        path + "/exec", options.withBackground(true), options.idempotencyKey(), EXEC_INFO);
   }
 
   /** Commands that run and those that ran lately, newest first. */
@@ -110,12 +112,12 @@ public final class Sandbox {
 
   /** Runs code to its end. Code that fails is a result, not an exception. */
   public CodeResult code(CodeOptions options) {
-    return transport.post(path + "/code", options, CODE_RESULT);
+    return transport.post(path + "/code", options, options.idempotencyKey(), CODE_RESULT);
   }
 
-  /** Runs code and follows it live. Closing the stream early interrupts it. */
+  /** Runs code and follows it live. Closing the stream early interrupts it, unless it has a key. */
   public CodeStream streamCode(CodeOptions options) {
-    return new CodeStream(transport.events(path + "/code", options));
+    return CodeStream.start(transport, path + "/code", options);
   }
 
   /** The persistent interpreters of this sandbox. */

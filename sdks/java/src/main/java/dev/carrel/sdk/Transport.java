@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One server over HTTP: paths, bodies, and errors turned into {@link CarrelException}s. */
 final class Transport implements AutoCloseable {
+  private static final String KEY = "Idempotency-Key";
   private static final int MAX_ERROR_BODY = 64 * 1024;
 
   static final ObjectMapper JSON =
@@ -87,11 +88,45 @@ final class Transport implements AutoCloseable {
         type);
   }
 
-  /** Opens a stream of events; {@code method} is GET when there is no body. */
-  EventStream events(String path, @Nullable Object body) {
-    HttpRequest.Builder request = request(path).header("Accept", "text/event-stream");
-    if (body != null) {
-      request.POST(json(body)).header("Content-Type", "application/json");
+  /** As {@link #post(String, Object, TypeReference)}; with a key, also when the answer is lost. */
+  <T> T post(String path, Object body, @Nullable String key, TypeReference<T> type) {
+    if (key == null) {
+      return post(path, body, type);
+    }
+    var patience = new Patience();
+    while (true) {
+      try {
+        return read(
+            send(
+                request(path)
+                    .POST(json(body))
+                    .header("Content-Type", "application/json")
+                    .header(KEY, key)),
+            type);
+      } catch (CarrelException e) {
+        patience.afterFailure(e);
+      }
+    }
+  }
+
+  /** Opens a stream of events by GET. */
+  EventStream events(String path) {
+    return new EventStream(send(request(path).header("Accept", "text/event-stream")).body());
+  }
+
+  /**
+   * Opens a stream of events by POST.
+   *
+   * @param seen the id of the last event that came of it already; 0: none
+   */
+  EventStream events(String path, Object body, @Nullable String key, long seen) {
+    HttpRequest.Builder request =
+        request(path)
+            .POST(json(body))
+            .header("Content-Type", "application/json")
+            .header("Accept", "text/event-stream");
+    if (key != null) {
+      request.header(KEY, key).header("Last-Event-ID", Long.toString(seen));
     }
     return new EventStream(send(request).body());
   }

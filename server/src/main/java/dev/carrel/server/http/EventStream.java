@@ -35,6 +35,17 @@ public final class EventStream {
   }
 
   /**
+   * As {@link #send(String, Object)}.
+   *
+   * @param id where a client can resume
+   */
+  public void send(String event, long id, Object data) throws IOException {
+    begin("id: " + id + "\nevent: " + event);
+    Json.write(buffer, data);
+    end();
+  }
+
+  /**
    * Sends a single text, the way most events look.
    *
    * @param id where a client can resume

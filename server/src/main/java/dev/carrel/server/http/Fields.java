@@ -181,6 +181,11 @@ public final class Fields {
     return new Fields(node, prefix + name + ".");
   }
 
+  /** Of all fields, known or not; how they are spaced and ordered makes no difference. */
+  public String digest() {
+    return Json.digest(object);
+  }
+
   public SandboxException wrong(String name, String message) {
     return SandboxException.invalid(prefix + name, message);
   }

@@ -8,9 +8,13 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 
 /** JSON in and out, with every dimension of the input bounded. */
 public final class Json {
@@ -47,6 +51,17 @@ public final class Json {
 
   static void write(OutputStream out, Object value) throws IOException {
     MAPPER.writeValue(out, value);
+  }
+
+  /** Equal for equal values, whatever the order of their members. */
+  static String digest(JsonNode value) {
+    try {
+      byte[] text =
+          MAPPER.writer().with(JsonNodeFeature.WRITE_PROPERTIES_SORTED).writeValueAsBytes(value);
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text));
+    } catch (JsonProcessingException | NoSuchAlgorithmException e) {
+      throw new IllegalStateException("what was read cannot be written", e);
+    }
   }
 
   static JsonNode parse(byte[] body) {

@@ -80,6 +80,8 @@ final class CodeViews {
 
   record Started(double queuedMs) {}
 
+  record Gap(long events) {}
+
   record Done(
       boolean success,
       String contextId,

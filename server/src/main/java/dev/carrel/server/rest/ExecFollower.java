@@ -7,7 +7,6 @@ import dev.carrel.spi.ExecEvent.Channel;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** Sends an exec's events to a client until the exec ends. For one thread. */
 final class ExecFollower {
@@ -22,8 +21,8 @@ final class ExecFollower {
     this.encoding = encoding;
   }
 
-  void follow(@Nullable ExecEvent first) throws IOException, InterruptedException {
-    ExecEvent event = first == null ? stream.next(events.patience()) : first;
+  void follow() throws IOException, InterruptedException {
+    ExecEvent event = stream.next(events.patience());
     while (event != null) {
       if (event.equals(ExecStream.NOTHING)) {
         events.keepAlive();

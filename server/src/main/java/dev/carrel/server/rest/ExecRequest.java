@@ -1,5 +1,7 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.server.http.Fields;
 import dev.carrel.spi.Command;
 import java.nio.charset.StandardCharsets;
@@ -64,10 +66,16 @@ record ExecRequest(
     return Duration.ofNanos(Math.max(1, Math.round(seconds * 1e9)));
   }
 
+  /** For control, with what the caller said to be able to ask again. */
+  ExecStart start(@Nullable RequestKey key, long from) {
+    return new ExecStart(
+        command, line == null ? null : plainShell(line), background, input, key, from);
+  }
+
   /** The same line for an image that has no bash. */
-  Command withPlainShell() {
+  private Command plainShell(String text) {
     return new Command(
-        List.of("/bin/sh", "-c", String.valueOf(line)),
+        List.of("/bin/sh", "-c", text),
         command.environment(),
         command.cwd(),
         command.terminal(),

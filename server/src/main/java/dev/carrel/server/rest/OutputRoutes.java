@@ -8,7 +8,6 @@ import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.ExecEvent;
-import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
@@ -26,7 +25,6 @@ import java.util.Map;
 final class OutputRoutes {
   private static final String EXEC = "/api/v1/sandboxes/{id}/execs/{eid}";
   private static final HeaderName OUTPUT_BYTES = HeaderNames.create("X-Carrel-Output-Bytes");
-  private static final HeaderName LAST_EVENT = HeaderNames.create("Last-Event-ID");
   private static final int PAGE = 1024 * 1024;
   private static final int STDIN_PIECE = 64 * 1024;
 
@@ -48,7 +46,7 @@ final class OutputRoutes {
     long from = exchange.query().number("from", 0, 0, Long.MAX_VALUE);
     Encoding encoding = Encoding.of(exchange.query());
     if (exchange.accepts("text/event-stream")) {
-      follow(exchange, resumed(exchange, from), encoding);
+      follow(exchange, Keys.from(exchange), encoding);
     } else if (exchange.accepts("application/json")) {
       int limit = (int) exchange.query().number("limit", PAGE, 1, PAGE);
       exchange.json(200, page(output(exchange, from, limit), encoding));
@@ -57,20 +55,11 @@ final class OutputRoutes {
     }
   }
 
-  // A browser that lost its stream says where it was by itself.
-  private static long resumed(Exchange exchange, long from) {
-    try {
-      return exchange.header(LAST_EVENT).map(Long::parseUnsignedLong).orElse(from);
-    } catch (NumberFormatException e) {
-      throw SandboxException.invalid("Last-Event-ID", "must be an offset");
-    }
-  }
-
   private void follow(Exchange exchange, long from, Encoding encoding)
       throws IOException, InterruptedException {
     try (ExecStream stream =
         execs.follow(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), from)) {
-      new ExecFollower(stream, exchange.events(), encoding).follow(null);
+      new ExecFollower(stream, exchange.events(), encoding).follow();
     }
   }
 

@@ -44,6 +44,7 @@ class DescriptionTest {
           Map.entry("DisplayOutput", CodeViews.Display.class),
           Map.entry("CodeError", CodeViews.Failed.class),
           Map.entry("CodeStarted", CodeViews.Started.class),
+          Map.entry("CodeGap", CodeViews.Gap.class),
           Map.entry("CodeDone", CodeViews.Done.class),
           Map.entry("Context", CodeViews.ContextInfo.class),
           Map.entry("ContextList", CodeViews.ContextInfoList.class),

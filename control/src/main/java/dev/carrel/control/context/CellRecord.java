@@ -1,0 +1,160 @@
+package dev.carrel.control.context;
+
+import dev.carrel.spi.SandboxException;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The events of a cell that nobody in particular waits for, kept for whoever asks, while it runs
+ * and after. No reader holds the cell up: of very many events only the last ones stay, and a reader
+ * that comes too late is told how many it missed.
+ */
+final class CellRecord implements CellSink {
+  private static final long MAX_BYTES = 4 << 20;
+  // What an event costs beside its bytes: a cell can print a million lines of one character.
+  private static final long EVENT_BYTES = 128;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final NavigableMap<Long, CodeEvent> events = new TreeMap<>();
+  private long count;
+  private long bytes;
+  private @Nullable CodeResult result;
+  private @Nullable SandboxException failure;
+
+  @Override
+  public void put(CodeEvent event) {
+    lock.lock();
+    try {
+      events.put(++count, event);
+      bytes += cost(event);
+      while (bytes > MAX_BYTES && events.size() > 1) {
+        bytes -= cost(events.pollFirstEntry().getValue());
+      }
+      if (event instanceof CodeEvent.Done(CodeResult folded)) {
+        result = folded;
+      }
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void drop() {
+    // Nobody is waited for anyway.
+  }
+
+  @Override
+  public void abandon() {
+    fail(Cell.shuttingDown());
+  }
+
+  /** It did not begin, or nobody will learn how it ended. */
+  void fail(SandboxException reason) {
+    lock.lock();
+    try {
+      failure = reason;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether nothing more will come. */
+  boolean over() {
+    lock.lock();
+    try {
+      return result != null || failure != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What it holds in memory, or may come to hold. */
+  long size() {
+    lock.lock();
+    try {
+      CodeResult folded = result;
+      return folded == null ? MAX_BYTES : bytes + size(folded);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits for the end. */
+  CodeResult await() throws InterruptedException {
+    lock.lock();
+    try {
+      while (true) {
+        CodeResult folded = result;
+        if (folded != null) {
+          return folded;
+        }
+        if (failure != null) {
+          throw failure;
+        }
+        changed.await();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A reader that begins with the first event. */
+  CellSource reader() {
+    return new Reader();
+  }
+
+  private static long cost(CodeEvent event) {
+    return EVENT_BYTES + CellEvents.size(event);
+  }
+
+  private static long size(CodeResult result) {
+    MimeBundle value = result.result();
+    return result.stdout().text().length()
+        + result.stderr().text().length()
+        + (value == null ? 0 : CellEvents.size(value))
+        + result.displayOutputs().stream().mapToLong(item -> item.data().length).sum();
+  }
+
+  private final class Reader implements CellSource {
+    private long taken;
+
+    @Override
+    public @Nullable CodeEvent take(long nanos) throws InterruptedException {
+      long left = nanos;
+      lock.lock();
+      try {
+        while (count <= taken) {
+          if (failure != null) {
+            throw failure;
+          }
+          if (left <= 0) {
+            return null;
+          }
+          left = changed.awaitNanos(left);
+        }
+        Map.Entry<Long, CodeEvent> next = events.higherEntry(taken);
+        long missed = next.getKey() - taken - 1;
+        if (missed > 0) {
+          taken += missed;
+          return new CodeEvent.Gap(missed);
+        }
+        taken = next.getKey();
+        return next.getValue();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public long taken() {
+      return taken;
+    }
+  }
+}

@@ -1,0 +1,237 @@
+package dev.carrel.control.exec;
+
+import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.guest.ExecRequest;
+import dev.carrel.guest.ExecSession;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Starts commands and notes how they end. */
+final class ExecStarter {
+  /** Kept in the guest too, so that a crash of this process loses no output. */
+  private static final DataSize RETAIN = DataSize.ofKibibytes(512);
+
+  private static final Logger LOG = LoggerFactory.getLogger(ExecStarter.class);
+  private static final int WORTH_FORGETTING = 4096;
+  private static final int INPUT_PIECE = 64 * 1024;
+  private static final int NOT_FOUND = 127;
+  private static final String TERMINAL_TYPE = "xterm-256color";
+
+  private final ExecSettings settings;
+  private final ExecStore store;
+  private final SpillDirectory spills;
+  private final Telemetry telemetry;
+
+  ExecStarter(ExecSettings settings, ExecStore store, SpillDirectory spills, Telemetry telemetry) {
+    this.settings = settings;
+    this.store = store;
+    this.spills = spills;
+    this.telemetry = telemetry;
+  }
+
+  /**
+   * Returns once it runs, or could not be started.
+   *
+   * @param claim on the key that shall stand for it
+   */
+  LiveExec start(
+      RunningSandbox sandbox,
+      SandboxExecs box,
+      ExecStart request,
+      RequestKeys.@Nullable Claim claim) {
+    boolean background = request.background();
+    Command command = limited(request.command(), background);
+    LiveExec live = launch(sandbox, box, command, background, claim);
+    if (request.otherwise() != null && isMissing(live.exec())) {
+      live = launch(sandbox, box, limited(request.otherwise(), background), background, claim);
+    }
+    byte[] input = request.input();
+    if (input != null) {
+      LiveExec fed = live;
+      // Beside the reading of the output, since a program may write before it has read everything.
+      Thread.ofVirtual().name(live.id() + "-stdin").start(() -> feed(fed, input));
+    }
+    return live;
+  }
+
+  void onEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
+    Exec over = live.exec();
+    ExecEvent.Exited exited = Objects.requireNonNull(over.exited());
+    sandbox.countExec(exited.duration());
+    telemetry.time("execs", exited.duration());
+    telemetry.count("execs_" + exited.cause().name().toLowerCase(Locale.ROOT));
+    telemetry.add("exec_output_bytes", over.outputEnd());
+    store.ended(
+        over,
+        live.records(),
+        settings.maxRetained(),
+        dropped -> {
+          box.freeSpill(dropped);
+          spills.remove(sandbox.id(), dropped);
+        },
+        () -> {
+          box.remove(live);
+          if (over.outputEnd() > WORTH_FORGETTING) {
+            Thread.ofVirtual().name(live.id() + "-forget").start(() -> forget(sandbox, live.id()));
+          }
+        });
+  }
+
+  private LiveExec launch(
+      RunningSandbox sandbox,
+      SandboxExecs box,
+      Command command,
+      boolean background,
+      RequestKeys.@Nullable Claim claim) {
+    box.takeSlot();
+    RunningSandbox.@Nullable Use use = background ? null : sandbox.use();
+    boolean begun = false;
+    try {
+      Exec exec = beginning(sandbox, command, background);
+      ExecId id = exec.id();
+      Machine.Usage before = sandbox.usage();
+      ExecSession session = open(sandbox, command, exec, claim);
+      var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
+      var log = new OutputLog(spills.file(sandbox.id(), id), share);
+      var live =
+          new LiveExec(
+              exec,
+              sandbox,
+              session,
+              before,
+              log,
+              settings,
+              over -> {
+                box.noteSpill(id, share.taken());
+                box.freeSlot();
+                if (use != null) {
+                  use.close();
+                }
+                onEnd(sandbox, box, over);
+              });
+      box.add(live);
+      if (claim == null) {
+        store.started(exec);
+      }
+      live.begin();
+      begun = true;
+      return live;
+    } catch (SandboxException e) {
+      throw sandbox.explain(e);
+    } finally {
+      if (!begun) {
+        box.freeSlot();
+        if (use != null) {
+          use.close();
+        }
+      }
+    }
+  }
+
+  /** One with a key is noted before it can have any effect, so that it never runs twice. */
+  private ExecSession open(
+      RunningSandbox sandbox, Command command, Exec exec, RequestKeys.@Nullable Claim claim) {
+    if (claim != null) {
+      claim.keep(exec.id().value(), handle -> ExecStore.insert(handle, exec));
+    }
+    try {
+      return sandbox.guest().exec(exec.id(), request(sandbox, command));
+    } catch (SandboxException e) {
+      if (claim != null) {
+        if (e.code() == ErrorCode.GUEST_LOST) {
+          // It may have begun before the connection broke.
+          ExecRecovery.noteLost(store, exec, settings.maxRetained());
+        } else {
+          claim.forget(handle -> ExecStore.delete(handle, exec.id()));
+        }
+      }
+      throw e;
+    }
+  }
+
+  private static Exec beginning(RunningSandbox sandbox, Command command, boolean background) {
+    return new Exec(
+        ExecId.random(),
+        sandbox.id(),
+        command.arguments(),
+        command.cwd(),
+        background,
+        command.terminal() != null,
+        Instant.now(),
+        null,
+        0,
+        0,
+        null);
+  }
+
+  /** Frees the sandbox's memory; the guest drops small ones by itself in time. */
+  private static void forget(RunningSandbox sandbox, ExecId id) {
+    try {
+      sandbox.guest().forget(id);
+    } catch (SandboxException e) {
+      LOG.debug("exec {} could not be forgotten: {}", id, e.message());
+    }
+  }
+
+  private static ExecRequest request(RunningSandbox sandbox, Command command) {
+    Map<String, String> environment = sandbox.environment();
+    if (command.terminal() != null) {
+      environment = new HashMap<>(environment);
+      environment.putIfAbsent("TERM", TERMINAL_TYPE);
+    }
+    return ExecRequest.of(command, environment).withKeep(true).withChanges(true).withRetain(RETAIN);
+  }
+
+  private Command limited(Command command, boolean background) {
+    Duration timeout = command.timeout();
+    Duration max = background ? settings.maxBackgroundTimeout() : settings.maxTimeout();
+    if (timeout == null) {
+      return background ? command : command.withTimeout(settings.defaultTimeout());
+    }
+    if (timeout.compareTo(max) > 0) {
+      throw SandboxException.invalid("timeout_seconds", "must be at most " + max.toSeconds())
+          .withHint("run it in the background, or raise exec.max-timeout");
+    }
+    return command;
+  }
+
+  private static boolean isMissing(Exec exec) {
+    ExecEvent.Exited exited = exec.exited();
+    return exited != null
+        && exited.cause() == ExecEvent.Cause.NOT_STARTED
+        && exited.code() == NOT_FOUND;
+  }
+
+  private static void feed(LiveExec live, byte[] input) {
+    try {
+      int at = 0;
+      do {
+        int count = Math.min(INPUT_PIECE, input.length - at);
+        at += count;
+        live.stdin(ByteBuffer.wrap(input, at - count, count), at == input.length);
+      } while (at < input.length);
+    } catch (SandboxException e) {
+      // The program ended without reading all of it, as `head` does: no failure.
+      if (e.code() != ErrorCode.WRONG_STATE) {
+        live.kill();
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package dev.carrel.sdk;
+
+import java.util.Optional;
+
+/**
+ * Events of something that outlives the connection it is followed on: when the connection breaks,
+ * another one goes on after the last event that came. One thread reads, any may close.
+ */
+final class ResumedEvents implements AutoCloseable {
+  private final Opening opening;
+  private final boolean resumable;
+  private final Patience patience = new Patience();
+  private volatile EventStream events;
+  private volatile boolean closed;
+  private long seen;
+  private boolean started;
+  private boolean over;
+
+  private ResumedEvents(Opening opening, boolean resumable, long seen) {
+    this.opening = opening;
+    this.resumable = resumable;
+    this.seen = seen;
+    this.events = open();
+  }
+
+  /** One that ends with its connection. */
+  static ResumedEvents once(Opening opening) {
+    return new ResumedEvents(opening, false, 0);
+  }
+
+  /**
+   * @param seen the id of the last event that came already
+   */
+  static ResumedEvents resumable(Opening opening, long seen) {
+    return new ResumedEvents(opening, true, seen);
+  }
+
+  /** Asks for the events after the one with this id. */
+  @FunctionalInterface
+  interface Opening {
+    EventStream after(long id);
+  }
+
+  /**
+   * Waits for the next event; empty after the last one.
+   *
+   * @param last the name of the event that nothing follows: a stream that ends before it was broken
+   */
+  Optional<EventStream.Event> next(String last) {
+    while (!over) {
+      try {
+        Optional<EventStream.Event> event = events.next();
+        if (event.isEmpty() && resumable && !closed) {
+          throw CarrelException.unreachable("the stream ended before the event " + last, null);
+        }
+        if (event.isEmpty() || isNew(event.get(), last)) {
+          return event;
+        }
+      } catch (CarrelException e) {
+        if (!resumable || closed) {
+          throw e;
+        }
+        patience.afterFailure(e);
+        events.close();
+        events = open();
+      }
+    }
+    return Optional.empty();
+  }
+
+  private boolean isNew(EventStream.Event event, String last) {
+    patience.reset();
+    seen = Math.max(seen, event.id());
+    over = event.name().equals(last);
+    // Each connection to a command begins with the same word.
+    boolean repeated = started && event.name().equals("started");
+    started |= event.name().equals("started");
+    return !repeated;
+  }
+
+  private EventStream open() {
+    while (true) {
+      try {
+        EventStream opened = opening.after(seen);
+        if (closed) {
+          opened.close();
+        }
+        return opened;
+      } catch (CarrelException e) {
+        if (!resumable || closed) {
+          throw e;
+        }
+        patience.afterFailure(e);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    events.close();
+  }
+}

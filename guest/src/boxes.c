@@ -16,13 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "owners.h"
 #include "state.h"
 #include "syscalls.h"
+#include "zygote.h"
 
 #define CREATE_MS 10000
 #define RETRY_MS 2
 #define SLOW_RETRY_MS 1000
 #define SLOW_AFTER_MS 2000
+#define STRAY_MS 100
 
 int64_t
 now_ms(void)
@@ -138,7 +141,8 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	if (box->slot < 0)
 		return give_up(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
-	struct state state = {.slot = box->slot, .limits = plan->limits};
+	struct state state = {.slot = box->slot, .owner = plan->owner, .template = box->template, .limits = plan->limits};
+	snprintf(state.image, sizeof state.image, "%s", plan->image);
 	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
 		return give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	if ((plan->listener = make_listener(folder, failure)) < 0)
@@ -182,7 +186,7 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 }
 
 static void
-fill_plan(const struct spawn *spawn, const struct create_request *request, struct plan *plan)
+fill_plan(struct spawn *spawn, const struct create_request *request, struct plan *plan)
 {
 	memset(plan, 0, sizeof *plan);
 	snprintf(plan->id, sizeof plan->id, "%s", request->id);
@@ -194,6 +198,7 @@ fill_plan(const struct spawn *spawn, const struct create_request *request, struc
 	limits_settle(&plan->limits);
 	plan->allow_missing = request->allow_missing;
 	plan->map = spawn->ids.map;
+	plan->owner = request->probe || request->template || request->isolated ? 0 : owner_of(spawn, request->image);
 	plan->listener = -1;
 	plan->cgroups.unified = -1;
 }
@@ -216,6 +221,7 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	}
 	struct box *box = &spawn->boxes[index];
 	box->probe = request->probe;
+	box->template = request->template;
 	box->state = BOX_CREATING;
 	box->deadline = now_ms() + CREATE_MS;
 	fill_plan(spawn, request, &plan);
@@ -223,6 +229,8 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	close_fd(&plan.listener);
 	cgroup_close(&plan.cgroups);
 	spawn->details[index].limits = plan.limits;
+	spawn->details[index].owner = plan.owner;
+	snprintf(spawn->details[index].image, sizeof spawn->details[index].image, "%s", plan.image);
 	if (!good) {
 		box->failed = true;
 		spawn->details[index].failure = *failure;
@@ -306,6 +314,8 @@ boxes_on_report(struct spawn *spawn, int index)
 	box->state = BOX_RUNNING;
 	if (box->probe)
 		boxes_destroy(spawn, index);
+	else if (box->template)
+		zygotes_on_box(spawn, index, true);
 	else
 		boxes_settled(spawn, index);
 }
@@ -336,6 +346,8 @@ clear_away(struct spawn *spawn, int index)
 		return false;
 	id_pool_release(&spawn->ids, box->slot);
 	boxes_settled(spawn, index);
+	if (box->template)
+		zygotes_on_box(spawn, index, false);
 	box->state = BOX_FREE;
 	while (spawn->used > 0 && spawn->boxes[spawn->used - 1].state == BOX_FREE)
 		spawn->used--;
@@ -361,6 +373,9 @@ go_on_leaving(struct spawn *spawn, int index)
 		box->deadline = now + SLOW_RETRY_MS;
 	} else if (!clear_away(spawn, index)) {
 		box->deadline = now + (now - box->since < SLOW_AFTER_MS ? RETRY_MS : SLOW_RETRY_MS);
+		/* Only what came in from outside its pid namespace can still be there: a zygote's fork on its way. */
+		if (now - box->since >= STRAY_MS)
+			cgroup_kill(&spawn->details[index].groups);
 	}
 }
 
@@ -423,6 +438,9 @@ adopt(struct spawn *spawn, const char *id)
 	details->limits = state.limits;
 	details->measures = state.measures;
 	details->groups = state.groups;
+	details->owner = state.owner;
+	snprintf(details->image, sizeof details->image, "%s", state.image);
+	box->template = state.template;
 	if (!known)
 		cgroup_paths(&spawn->cgroups, id, &details->groups);
 	if (known && state.this_boot && state.pid > 0 && process_start(state.pid) == state.start) {
@@ -435,8 +453,9 @@ adopt(struct spawn *spawn, const char *id)
 	box->state = BOX_RUNNING;
 	if (box->pidfd >= 0 && !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN))
 		close_fd(&box->pidfd);
-	if (box->pidfd < 0 || !state.ready) {
-		if (box->pidfd < 0)
+	if (box->pidfd < 0 || !state.ready || state.template) {
+		/* A template's zygote is not in its pid namespace, and useless to us: its descriptors were the former server's. */
+		if (box->pidfd < 0 || state.template)
 			cgroup_kill(&details->groups);
 		boxes_destroy(spawn, index);
 	}

@@ -18,6 +18,7 @@ struct box {
 	char id[ID_MAX];
 	enum box_state state;
 	bool probe;   /* made only to see what would be applied */
+	bool template; /* where a zygote lives: no sandbox of anybody's */
 	bool adopted; /* not our child: it was started by an earlier server */
 	bool failed;  /* its creation did; details->failure says how */
 	bool ended;   /* its process did */
@@ -34,6 +35,8 @@ struct box {
 
 /* What is looked at seldom. */
 struct box_details {
+	char image[HOST_PATH_MAX];
+	uid_t owner;
 	struct limits limits;
 	struct measures measures;
 	struct hierarchies groups;
@@ -47,6 +50,8 @@ struct create_request {
 	struct limits limits;
 	uint32_t allow_missing;
 	bool probe;
+	bool template;
+	bool isolated; /* nobody but the guest may ever start a process in it: no zygote's fork */
 };
 
 /* The server's own knowledge. The tables lie in memory that children do not get: a guest must know of no other sandbox. */
@@ -61,10 +66,12 @@ struct spawn {
 	struct box *boxes;
 	struct box_details *details;
 	struct client *clients;
+	struct owner *owners;
+	struct nursery *nursery;
 	int used; /* boxes beyond this one were never used */
 };
 
-enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL, EVENT_FOLDER };
+enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL, EVENT_FOLDER, EVENT_ZYGOTE, EVENT_HOLDER, EVENT_FORK };
 
 int64_t now_ms(void);
 bool spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events);

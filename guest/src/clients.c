@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum request { HELLO = 0x60, PROBE, CREATE, DESTROY, LIST, STATUS, LEAVE };
+#include "zygote.h"
+
+enum request { HELLO = 0x60, PROBE, CREATE, DESTROY, LIST, STATUS, LEAVE, FORK = 0x70 };
 enum answer { OK = 0xe0, SANDBOX, PROBED, STATUS_IS, FAILED = 0xef };
 
 enum tag {
@@ -37,6 +39,7 @@ enum tag {
 	TAG_MEMORY_USED,
 	TAG_CPU_NS,
 	TAG_PIDS_NOW,
+	TAG_ISOLATED = 35,
 	TAG_CGROUP = 40,
 	TAG_MEASURE,
 	TAG_STEP = 50,
@@ -185,8 +188,12 @@ parse_create(struct bytes payload, struct create_request *request, struct failur
 		return give_up(failure, KIND_BAD_REQUEST, "path", 0, "a path is too long");
 	if (request->image[0] != 0 && (request->image[0] != '/' || request->image[strspn(request->image, "/.")] == 0))
 		return give_up(failure, KIND_IMAGE, "image", 0, "an image is an absolute path to a folder other than /");
-	if (!parse_limits(payload, &request->limits))
+	if (strchr(request->image, '\n') != NULL)
+		return give_up(failure, KIND_IMAGE, "image", 0, "an image's path is one line");
+	int64_t isolated;
+	if (!parse_limits(payload, &request->limits) || !field_int(payload, TAG_ISOLATED, 0, &isolated))
 		return give_up(failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
+	request->isolated = isolated != 0;
 	while (field_next(payload, &offset, &tag, &value) == 1) {
 		if (tag != TAG_ALLOW_MISSING)
 			continue;
@@ -267,7 +274,10 @@ spawn_idle(const struct spawn *spawn, const struct client *but)
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (spawn->clients[i].fd >= 0 && &spawn->clients[i] != but)
 			return false;
-	return spawn->used == 0;
+	for (int i = 0; i < spawn->used; i++)
+		if (spawn->boxes[i].state != BOX_FREE && !spawn->boxes[i].template)
+			return false;
+	return true;
 }
 
 static void
@@ -300,10 +310,13 @@ handle(struct spawn *spawn, struct client *client, uint8_t type, struct bytes pa
 	case LIST:
 		for (int i = 0; i < spawn->used; i++) {
 			boxes_on_process(spawn, i);
-			if (spawn->boxes[i].state == BOX_RUNNING || spawn->boxes[i].state == BOX_DEAD)
+			if (!spawn->boxes[i].template && (spawn->boxes[i].state == BOX_RUNNING || spawn->boxes[i].state == BOX_DEAD))
 				answer_sandbox(&client->out, &spawn->boxes[i], &spawn->details[i]);
 		}
 		answer_ok(&client->out);
+		break;
+	case FORK:
+		fork_serve(spawn, client, payload);
 		break;
 	case LEAVE:
 		if (field_int(payload, TAG_IF_IDLE, 0, &if_idle) && (!if_idle || spawn_idle(spawn, client)))
@@ -382,7 +395,7 @@ boxes_settled(struct spawn *spawn, int index)
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &spawn->clients[i];
 		struct failure failure;
-		if (client->fd < 0 || client->waiting == WAITING_NOT || client->box != index
+		if (client->fd < 0 || client->waiting == WAITING_NOT || client->waiting == WAITING_FORK || client->box != index
 			|| (client->waiting == WAITING_DESTROY && !gone))
 			continue;
 		if (client->waiting == WAITING_DESTROY) {
@@ -399,10 +412,16 @@ boxes_settled(struct spawn *spawn, int index)
 		} else {
 			answer_sandbox(&client->out, box, details);
 		}
-		client->waiting = WAITING_NOT;
-		if (!flush(spawn, client) || !handle_frames(spawn, client))
-			shutdown(client->fd, SHUT_RDWR); /* the loop closes it: we may be inside its own handling */
+		client_resume(spawn, client);
 	}
+}
+
+void
+client_resume(struct spawn *spawn, struct client *client)
+{
+	client->waiting = WAITING_NOT;
+	if (!flush(spawn, client) || !handle_frames(spawn, client))
+		shutdown(client->fd, SHUT_RDWR); /* the loop closes it: we may be inside its own handling */
 }
 
 static void
@@ -460,6 +479,7 @@ client_close(struct spawn *spawn, struct client *client)
 	/* Nobody would know of a sandbox whose asker is gone before it was ready. */
 	if (client->waiting == WAITING_CREATE && spawn->boxes[client->box].state == BOX_CREATING)
 		boxes_destroy(spawn, client->box);
+	fork_abandon(spawn, (int)(client - spawn->clients));
 	client->waiting = WAITING_NOT;
 	if (spawn->full)
 		watch_listener(spawn, true);

@@ -7,7 +7,7 @@
 #define CLIENTS_MAX 128
 #define REQUEST_MAX 16384
 
-enum waiting { WAITING_NOT, WAITING_CREATE, WAITING_PROBE, WAITING_DESTROY };
+enum waiting { WAITING_NOT, WAITING_CREATE, WAITING_PROBE, WAITING_DESTROY, WAITING_FORK };
 
 /* One client connection. It has at most one request under way; the next is read when that one is answered. */
 struct client {
@@ -28,5 +28,8 @@ bool spawn_idle(const struct spawn *spawn, const struct client *but);
 void clients_accept(struct spawn *spawn);
 void client_close(struct spawn *spawn, struct client *client);
 void client_ready(struct spawn *spawn, int index, uint32_t events);
+
+/* Sends the answer that a client waited for, and goes on with its next request. */
+void client_resume(struct spawn *spawn, struct client *client);
 
 #endif

@@ -200,11 +200,36 @@ connection_pause(struct connection *connection, bool paused)
 	update(connection);
 }
 
+/* As recv, and keeps the descriptors that came along. Only a request has any, and only ADOPT makes use of them. */
+static ssize_t
+receive_passed(struct connection *connection, void *data, size_t length)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(PASSED_MAX * sizeof(int))];
+	} extra;
+	struct iovec part = {data, length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
+	ssize_t n = recvmsg(connection->source.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+		return n;
+	int fds[PASSED_MAX], count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	memcpy(fds, CMSG_DATA(header), (size_t)count * sizeof(int));
+	for (int i = 0; i < count; i++) {
+		if (connection->passed_count < PASSED_MAX)
+			connection->passed[connection->passed_count++] = fds[i];
+		else
+			close(fds[i]);
+	}
+	return n;
+}
+
 /* Reads up to `length` bytes. Returns how many, 0 when none are there now; ends the connection at its end. */
 static size_t
 receive(struct connection *connection, void *data, size_t length)
 {
-	ssize_t n = recv(connection->source.fd, data, length, MSG_DONTWAIT);
+	ssize_t n = connection->requested ? recv(connection->source.fd, data, length, MSG_DONTWAIT) : receive_passed(connection, data, length);
 	if (n > 0)
 		return (size_t)n;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -370,6 +395,8 @@ connections_sweep(int64_t now)
 		set_due(connection, 0);
 		free_body(connection);
 		writer_free(&connection->out);
+		while (connection->passed_count > 0)
+			close(connection->passed[--connection->passed_count]);
 		free(connection);
 	}
 	return next;

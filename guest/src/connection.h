@@ -10,6 +10,8 @@
 
 struct exec;
 
+#define PASSED_MAX 5
+
 struct connection {
 	struct connection *next;
 	struct source source;
@@ -21,6 +23,8 @@ struct connection {
 	uint8_t *body;		/* of a request or another structured frame; NULL between them */
 	size_t body_length, body_size;
 	uint32_t raw_left;	/* of a DATA or CONTROL frame: those are passed on as they come */
+	int passed[PASSED_MAX];	/* descriptors that came with the request */
+	int passed_count;
 	int64_t due;		/* when it is dropped if it has not moved on by then, 0: never */
 	bool requested;		/* the first frame is over */
 	bool streaming;		/* the host may still be sending when we are done */

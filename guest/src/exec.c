@@ -179,7 +179,7 @@ keeper_ready(struct source *source, uint32_t events)
 	} else if (report.event == KEEPER_STARTED) {
 		exec->started = true;
 		exec->pid = report.pid;
-		if (exec->connection != NULL)
+		if (exec->connection != NULL && !exec->adopted)
 			exec_send_started(exec);
 	} else if (report.event == KEEPER_FAILED) {
 		start_failed(exec, &report.failure);
@@ -206,9 +206,11 @@ sweep_one(struct exec *exec, int64_t now)
 	}
 	if (exec->keeper_until != 0 && exec->keeper_until <= now) {
 		exec->keeper_until = 0;
-		/* Without it its children are ours, and die as orphans. */
+		/* Without it its children are ours, and die as orphans. An adopted one is no child of ours: it hears that we hang up. */
 		if (exec->keeper_pid > 0)
 			kill(exec->keeper_pid, SIGKILL);
+		else if (exec->adopted)
+			keeper_gone(exec);
 	}
 	bool draining = exec->ended && !exec->finished && !exec->cut_off;
 	if (draining && exec->drain_until <= now) {

@@ -42,6 +42,7 @@ struct exec {
 	uint8_t *held;		/* control bytes that wait for stream bytes written before them */
 	size_t held_length;
 	bool pty, keep;
+	bool adopted;		/* its keeper came from outside */
 	bool started;		/* the program runs or has run */
 	bool ended;		/* its main process has ended, or it could not be started */
 	bool cut_off;		/* the streams did not end in time: only what is `due` still counts */
@@ -63,6 +64,7 @@ struct exec {
 
 /* Serve the requests of these names. */
 void exec_start(struct connection *connection, struct bytes payload);
+void exec_adopt(struct connection *connection, struct bytes payload);
 void exec_attach(struct connection *connection, struct bytes payload);
 void exec_list(struct connection *connection);
 void exec_forget(struct connection *connection, struct bytes payload);
@@ -90,6 +92,14 @@ bool execs_is_keeper(pid_t pid);
 
 /* A child of ours has been reaped: its id may be somebody else's from now on. */
 void execs_reaped(pid_t pid);
+
+/* exec_start.c: our ends of the streams and of the keeper's channel. */
+struct ends {
+	int input, output, error, control_input, control_output, channel, keeper_channel;
+};
+bool exec_id_valid(struct bytes id);
+struct exec *exec_new(struct bytes id, int64_t retain);
+void exec_set_ends(struct exec *exec, const struct ends *ours);
 
 void execs_add(struct exec *exec);
 struct exec *execs_first(void);

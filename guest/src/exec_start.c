@@ -18,11 +18,6 @@ struct request {
 	int64_t uid, gid, pty, rows, columns, timeout_ms, grace_ms, input, control, keep, retain, nofile, nproc, fsize, changes;
 };
 
-/* The descriptors of a new exec: ours, and in the command the program's. */
-struct ends {
-	int input, output, error, control_input, control_output, channel, keeper_channel;
-};
-
 static bool
 parse_numbers(struct request *request, struct bytes payload)
 {
@@ -57,8 +52,8 @@ parse_numbers(struct request *request, struct bytes payload)
 	return true;
 }
 
-static bool
-valid_id(struct bytes id)
+bool
+exec_id_valid(struct bytes id)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	if (id.length == 0 || id.length > EXEC_ID_MAX)
@@ -152,26 +147,31 @@ close_command_ends(const struct command *command)
 	close_fds(fds, sizeof fds / sizeof fds[0]);
 }
 
-static struct exec *
-new_exec(struct bytes id, const struct request *request)
+struct exec *
+exec_new(struct bytes id, int64_t retain)
 {
 	struct exec *exec = calloc(1, sizeof *exec);
-	if (exec == NULL || !ring_open(&exec->ring, (size_t)request->retain)) {
+	if (exec == NULL || !ring_open(&exec->ring, (size_t)retain)) {
 		free(exec);
 		return NULL;
 	}
 	memcpy(exec->id, id.data, id.length);
-	exec->pty = request->pty;
-	exec->keep = request->keep;
-	exec->grace_ms = request->grace_ms;
 	exec->listed = true;
 	exec->begin = now_us();
-	exec->deadline = request->timeout_ms > 0 ? exec->begin + request->timeout_ms * 1000 : 0;
 	return exec;
 }
 
 static void
-adopt_ends(struct exec *exec, const struct ends *ours)
+apply_request(struct exec *exec, const struct request *request)
+{
+	exec->pty = request->pty;
+	exec->keep = request->keep;
+	exec->grace_ms = request->grace_ms;
+	exec->deadline = request->timeout_ms > 0 ? exec->begin + request->timeout_ms * 1000 : 0;
+}
+
+void
+exec_set_ends(struct exec *exec, const struct ends *ours)
 {
 	const int outputs[STREAMS] = {ours->output, ours->error, ours->control_output};
 	const uint8_t frames[STREAMS] = {FRAME_STDOUT, FRAME_STDERR, FRAME_CONTROL_OUT};
@@ -215,7 +215,8 @@ launch(struct connection *connection, struct exec *exec, struct command *command
 		return;
 	}
 	exec->keeper_pid = pid;
-	adopt_ends(exec, &ours);
+	apply_request(exec, request);
+	exec_set_ends(exec, &ours);
 	exec->connection = connection;
 	connection->exec = exec;
 	connection->streaming = request->input || request->control || request->pty;
@@ -231,7 +232,7 @@ exec_start(struct connection *connection, struct bytes payload)
 	struct bytes id;
 	struct command command;
 	const char *why = NULL;
-	if (!field_find(payload, 10, &id) || !valid_id(id))
+	if (!field_find(payload, 10, &id) || !exec_id_valid(id))
 		why = "exec_id must be 1 to 64 of [a-zA-Z0-9_-]";
 	else if (!parse_numbers(&request, payload))
 		why = "a number of EXEC is not 8 bytes long or out of its range";
@@ -254,7 +255,7 @@ exec_start(struct connection *connection, struct bytes payload)
 		connection_error(connection, "exists", "another exec has this exec_id: FORGET it, or choose a new one", 0);
 	else if (guest.stopping || execs_running() >= EXECS_MAX)
 		connection_error(connection, "busy", guest.stopping ? "the guest is shutting down" : "too many execs", 0);
-	else if ((exec = new_exec(id, &request)) == NULL)
+	else if ((exec = exec_new(id, request.retain)) == NULL)
 		connection_error(connection, "io", "no memory in the sandbox for another exec", ENOMEM);
 	else
 		launch(connection, exec, &command, &request);

@@ -4,16 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +160,38 @@ serve(struct keeper *keeper, int signals)
 			start_killing(keeper);
 		}
 	}
+}
+
+/* Came over execve by way of the ambient set; from here on only this process has them, as a forked keeper does. */
+static bool
+keep_capabilities(void)
+{
+	const uint32_t kept = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, data) == 0;
+}
+
+int
+keeper_main(int argc, char **argv)
+{
+	sigset_t child;
+	const uint64_t all = UINT64_MAX;
+	prctl(PR_SET_DUMPABLE, 0);
+	struct keeper keeper = {.channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1};
+	if (keeper.channel <= 0 || keeper.main <= 1 || !keep_capabilities())
+		return 2;
+	signal(SIGCHLD, SIG_DFL);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
+	close_except(0, (int[]){keeper.channel}, 1);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	struct keeper_report start = {.event = KEEPER_STARTED, .pid = keeper.main};
+	report(&keeper, &start);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	keeper.end = (struct keeper_report){.event = KEEPER_ENDED, .pid = keeper.main};
+	serve(&keeper, signalfd(-1, &child, SFD_CLOEXEC));
+	return 0;
 }
 
 _Noreturn void

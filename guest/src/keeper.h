@@ -31,4 +31,7 @@ struct keeper_report {
 /* Runs in the keeper's process, with all descriptors of the guest still open, and never returns. */
 _Noreturn void keeper_run(const struct command *command, int channel);
 
+/* `guest keeper CHANNEL PID`: keeps a process that is a child of ours already. A zygote's fork executes this, see zygote.py. */
+int keeper_main(int argc, char **argv);
+
 #endif

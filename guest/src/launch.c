@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/securebits.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -43,8 +45,8 @@ launch_remember_arguments(void)
 
 /* Code inside can read the guest's command line, and the server's names host paths. The id is no secret there, and on the
  * host it tells whose guest this is. */
-static void
-forget_arguments(const char *id)
+void
+launch_forget_arguments(const char *id)
 {
 	static char *none[] = {NULL};
 	extern char **environ;
@@ -148,7 +150,7 @@ child(struct plan *plan)
 	static struct report report;
 	setsid();
 	umask(022);
-	forget_arguments(plan->id);
+	launch_forget_arguments(plan->id);
 	for (int number = 1; number < 65; number++)
 		signal(number, SIG_DFL);
 	sigset_t none;
@@ -166,6 +168,22 @@ child(struct plan *plan)
 	_exit(guest_run(&options));
 }
 
+/* The effective id of whoever makes a user namespace owns it. Files are still reached as ourselves, and capabilities are not
+ * touched, because some hosts let only privileged processes make one. */
+static bool
+act_as(uid_t owner)
+{
+	static long bits = -1;
+	if (bits < 0)
+		bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	if (owner != 0 && prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0)
+		return false;
+	if (setresuid((uid_t)-1, owner, (uid_t)-1) != 0)
+		return false;
+	setfsuid(0);
+	return owner != 0 || prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) == 0;
+}
+
 pid_t
 launch(struct plan *plan, int *pidfd, struct failure *failure)
 {
@@ -175,9 +193,18 @@ launch(struct plan *plan, int *pidfd, struct failure *failure)
 		arguments.flags |= K_CLONE_INTO_CGROUP;
 		arguments.cgroup = (uint64_t)plan->cgroups.unified;
 	}
+	if (plan->owner != 0 && !act_as(plan->owner)) {
+		give_up(failure, KIND_ENGINE, "owner", errno, "acting as user %u", (unsigned)plan->owner);
+		act_as(0);
+		return -1;
+	}
 	long pid = syscall(NR_CLONE3, &arguments, sizeof arguments);
 	if (pid == 0)
 		child(plan);
+	int error = errno;
+	if (plan->owner != 0 && !act_as(0))
+		abort(); /* the server must not go on as somebody else */
+	errno = error;
 	if (pid < 0)
 		give_up(failure, errno == EPERM || errno == ENOSPC || errno == EUSERS ? KIND_ISOLATION : KIND_ENGINE, "clone", errno,
 			"a child in a user and pid namespace of its own");

@@ -7,4 +7,7 @@
 /* Finds the command line and environment that children inherit, so that they can overwrite them. To be called once. */
 void launch_remember_arguments(void);
 
+/* Overwrites them in a child, and leaves this name. */
+void launch_forget_arguments(const char *id);
+
 #endif

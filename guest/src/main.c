@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "keeper.h"
 
 #define GUEST_VERSION "0.1.0"
 #define TOKEN_MAX 4096
@@ -124,6 +125,8 @@ main(int argc, char **argv)
 		return init_main(argc - 2, argv + 2);
 	if (argc >= 2 && strcmp(argv[1], "spawn") == 0)
 		return spawn_main(argc - 1, argv + 1);
+	if (argc >= 2 && strcmp(argv[1], "keeper") == 0)
+		return keeper_main(argc - 1, argv + 1);
 	if (argc == 2 && strcmp(argv[1], "version") == 0) {
 		printf("guest %s, protocol %d\n", GUEST_VERSION, PROTOCOL_VERSION);
 		return 0;

@@ -136,6 +136,9 @@ dispatch(struct connection *connection, uint8_t type, struct bytes payload)
 	case REQUEST_SIGNAL:
 		exec_signal(connection, payload);
 		break;
+	case REQUEST_ADOPT:
+		exec_adopt(connection, payload);
+		break;
 	case REQUEST_SHUTDOWN:
 		shut_down(connection, payload);
 		break;

@@ -136,14 +136,17 @@ struct range {
 	uint8_t action;
 };
 
-static struct sock_filter program[512];
-static size_t length;
+#define PROGRAM_MAX 512
+
+/* For sandboxes, and for zygotes: the same and setns, because a filter stays in force for what they fork. */
+static struct sock_filter programs[2][PROGRAM_MAX], *program;
+static size_t lengths[2], length;
 static size_t check_at[ACTIONS];
 
 static void
 emit(struct sock_filter instruction)
 {
-	if (length < sizeof program / sizeof *program)
+	if (length < PROGRAM_MAX)
 		program[length] = instruction;
 	length++;
 }
@@ -176,13 +179,14 @@ emit_search(const struct range *ranges, size_t count)
 }
 
 static size_t
-find_ranges(struct range *ranges)
+find_ranges(struct range *ranges, bool zygote)
 {
 	static uint8_t actions[LAST_KNOWN + 2];
 	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
 		actions[common[i]] = ALLOW;
 	for (size_t i = 0; i < sizeof checked / sizeof *checked; i++)
 		actions[checked[i].number] = checked[i].action;
+	actions[__NR_setns] = zygote ? ALLOW : REFUSE;
 	actions[LAST_KNOWN + 1] = ABSENT;
 	size_t count = 0;
 	for (size_t number = 0; number < sizeof actions; number++)
@@ -191,34 +195,55 @@ find_ranges(struct range *ranges)
 	return count;
 }
 
-bool
-seccomp_prepare(void)
+static bool
+assemble(bool zygote)
 {
 	static struct range ranges[LAST_KNOWN + 2];
+	program = programs[zygote];
 	length = 0;
 	emit((struct sock_filter)LOAD(arch));
 	emit((struct sock_filter)EQUAL(NATIVE_ARCH, 1, 0));
 	emit((struct sock_filter)RETURN(SECCOMP_RET_KILL_PROCESS));
 	emit((struct sock_filter)LOAD(nr));
-	size_t count = find_ranges(ranges);
+	size_t count = find_ranges(ranges, zygote);
 	size_t next = length + 2 * count - 1;
 	for (int action = 0; action < ACTIONS; action++) {
 		check_at[action] = next;
 		next += checks[action].length;
 	}
-	if (count > 250 || next > sizeof program / sizeof *program)
+	if (count > 250 || next > PROGRAM_MAX)
 		return false;
 	emit_search(ranges, count);
 	for (int action = 0; action < ACTIONS; action++)
 		for (size_t i = 0; i < checks[action].length; i++)
 			emit(checks[action].code[i]);
+	lengths[zygote] = length;
 	return true;
+}
+
+bool
+seccomp_prepare(void)
+{
+	return assemble(false) && assemble(true);
+}
+
+struct bytes
+seccomp_program(void)
+{
+	return (struct bytes){(const uint8_t *)programs[0], lengths[0] * sizeof programs[0][0]};
+}
+
+bool
+seccomp_confine_zygote(void)
+{
+	struct sock_fprog filter = {(unsigned short)lengths[1], programs[1]};
+	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
 }
 
 bool
 seccomp_apply(struct plan *plan, struct failure *failure)
 {
-	struct sock_fprog filter = {(unsigned short)length, program};
+	struct sock_fprog filter = {(unsigned short)lengths[0], programs[0]};
 	if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0) {
 		measure_applied(&plan->measures, MEASURE_SECCOMP, "allow-list of %zu calls",
 			sizeof common / sizeof *common + sizeof checked / sizeof *checked - 1);

@@ -21,7 +21,8 @@
 
 #include "guest.h"
 #include "launch.h"
-#include "clients.h"
+#include "owners.h"
+#include "zygote.h"
 
 #define EVENTS_MAX 64
 #define UID_BASE 0x50000000u /* above what distributions give to users and systemd to containers by default */
@@ -31,13 +32,15 @@
 struct options {
 	const char *run, *lib, *build;
 	uint32_t uid_base;
+	uint32_t zygote_forks;
+	int64_t zygote_age_ms, zygote_idle_ms;
 	bool foreground;
 };
 
 static bool
 parse_options(int argc, char **argv, struct options *options)
 {
-	*options = (struct options){.build = "", .uid_base = UID_BASE};
+	*options = (struct options){.build = "", .uid_base = UID_BASE, .zygote_forks = 1000, .zygote_age_ms = 3600000, .zygote_idle_ms = 600000};
 	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (strcmp(argv[i], "--foreground") == 0) {
@@ -54,6 +57,12 @@ parse_options(int argc, char **argv, struct options *options)
 			options->build = value;
 		else if (strcmp(argv[i], "--uid-base") == 0)
 			options->uid_base = (uint32_t)strtoul(value, NULL, 10);
+		else if (strcmp(argv[i], "--zygote-forks") == 0)
+			options->zygote_forks = (uint32_t)strtoul(value, NULL, 10);
+		else if (strcmp(argv[i], "--zygote-age-ms") == 0)
+			options->zygote_age_ms = strtoll(value, NULL, 10);
+		else if (strcmp(argv[i], "--zygote-idle-ms") == 0)
+			options->zygote_idle_ms = strtoll(value, NULL, 10);
 		else
 			return false;
 		i++;
@@ -186,9 +195,16 @@ prepare(struct spawn *spawn, const struct options *options)
 	spawn->boxes = private_memory(BOXES_MAX * sizeof *spawn->boxes);
 	spawn->details = private_memory(BOXES_MAX * sizeof *spawn->details);
 	spawn->clients = private_memory(CLIENTS_MAX * sizeof *spawn->clients);
+	spawn->owners = private_memory(OWNERS_MAX * sizeof *spawn->owners);
+	spawn->nursery = private_memory(sizeof *spawn->nursery);
 	spawn->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (spawn->boxes == NULL || spawn->details == NULL || spawn->clients == NULL || spawn->epoll < 0 || !seccomp_prepare())
+	if (spawn->boxes == NULL || spawn->details == NULL || spawn->clients == NULL || spawn->owners == NULL || spawn->nursery == NULL
+		|| spawn->epoll < 0 || !seccomp_prepare())
 		return false;
+	zygotes_open(spawn->nursery);
+	spawn->nursery->max_forks = options->zygote_forks;
+	spawn->nursery->max_age = options->zygote_age_ms;
+	spawn->nursery->max_idle = options->zygote_idle_ms;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		spawn->clients[i].fd = -1;
 	cgroup_detect(&spawn->cgroups, "/proc/self/mountinfo", "/proc/self/cgroup");
@@ -221,6 +237,13 @@ check_folder(struct spawn *spawn, int folder, int lock)
 	spawn->leaving = true;
 }
 
+/* Of two waits in milliseconds the shorter; -1 is for ever. */
+static int
+earlier(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static void
 serve(struct spawn *spawn, int signals, int folder, int lock)
 {
@@ -228,8 +251,9 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 	while (!spawn->leaving || boxes_busy(spawn) || answers_pending(spawn)) {
 		int timeout = boxes_tick(spawn);
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
-		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, idle ? IDLE_MS : timeout);
-		if (idle && count == 0)
+		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
+		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
+		if (idle && count == 0 && timeout == IDLE_MS)
 			spawn->leaving = true;
 		for (int i = 0; i < count; i++) {
 			int index = (int)(uint32_t)events[i].data.u64;
@@ -246,6 +270,15 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 			case EVENT_PROCESS:
 				boxes_on_process(spawn, index);
 				break;
+			case EVENT_ZYGOTE:
+				zygote_ready(spawn, index);
+				break;
+			case EVENT_HOLDER:
+				holder_ready(spawn, index);
+				break;
+			case EVENT_FORK:
+				fork_ready(spawn, index);
+				break;
 			case EVENT_FOLDER:
 				check_folder(spawn, folder, lock);
 				break;
@@ -257,6 +290,8 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 				break;
 			}
 		}
+		if (spawn->leaving)
+			zygotes_end_all(spawn);
 	}
 }
 
@@ -281,7 +316,7 @@ spawn_main(int argc, char **argv)
 	static struct spawn spawn;
 	struct options options;
 	if (!parse_options(argc, argv, &options)) {
-		fprintf(stderr, "usage: guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n");
+		fprintf(stderr, "usage: guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--zygote-forks N] [--zygote-age-ms N] [--zygote-idle-ms N] [--foreground]\n");
 		return 2;
 	}
 	umask(077);
@@ -310,8 +345,11 @@ spawn_main(int argc, char **argv)
 	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN) || folder < 0
 		|| inotify_add_watch(folder, options.run, IN_DELETE) < 0 || !spawn_watch(&spawn, folder, EVENT_FOLDER, 0, EPOLLIN))
 		return 1;
+	owners_adopt(&spawn);
 	boxes_adopt(&spawn);
 	serve(&spawn, signals, folder, lock);
+	if (spawn.used == 0)
+		owners_release(&spawn);
 	/* Before the lock goes: the socket that the next server makes must not be removed. */
 	struct stat status;
 	struct sockaddr_un address;

@@ -8,7 +8,8 @@
  *   rootfs.c    what the child sees as its root
  *   confine.c   capabilities, limits and descriptors; seccomp.c and landlock.c beside it
  *   cgroup.c    limits and counters, version 1, hybrid and 2; cgroup_host.c finds where they go
- *   idmap.c     which host ids a sandbox gets
+ *   idmap.c     which host ids a sandbox gets; owners.c who owns the user namespaces of an image's sandboxes
+ *   zygote.c    warm interpreters that fork into sandboxes; zygote_start.c makes one, fork.c asks one
  */
 #ifndef CARREL_SPAWN_H
 #define CARREL_SPAWN_H
@@ -109,6 +110,7 @@ struct plan {
 	char run[HOST_PATH_MAX];
 	char egress[HOST_PATH_MAX]; /* "": none */
 	struct limits limits;	    /* as in force: see limits_settle */
+	uid_t owner;		    /* of the user namespace: whoever has this id outside may enter it; 0: nobody but root */
 	uint32_t allow_missing;	    /* bit per measure */
 	enum map_kind map;
 	int listener; /* the guest's socket */
@@ -145,7 +147,14 @@ bool seccomp_apply(struct plan *plan, struct failure *failure);
 /* True when the missing measure was excused; otherwise sets `failure`. The reason stands in plan->measures already. */
 bool excused(const struct plan *plan, enum measure measure, struct failure *failure);
 
-/* Makes the seccomp program once; the children inherit it. */
+/* Makes the seccomp programs once; the children inherit them. */
 bool seccomp_prepare(void);
+/* The program for sandboxes as the kernel wants it, for a zygote to apply in what it forks. */
+struct bytes seccomp_program(void);
+/* Applies the program for zygotes to the calling process. */
+bool seccomp_confine_zygote(void);
+
+/* The rules for a sandbox with this root as a descriptor, or -1 with `failure`; *version is the kernel's, below 1: none. */
+int landlock_ruleset(int root, bool scoped, int *version, struct failure *failure);
 
 #endif

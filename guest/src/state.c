@@ -68,8 +68,9 @@ format_limits(char *text, size_t size, const struct limits *limits)
 bool
 state_begin(const char *folder, const struct state *state)
 {
-	char text[CG_COUNT * (CGROUP_PATH_MAX + 32) + 256];
-	size_t length = (size_t)snprintf(text, sizeof text, "carrel 1\nboot %s\nslot %d\n", boot_id(), state->slot);
+	char text[CG_COUNT * (CGROUP_PATH_MAX + 32) + HOST_PATH_MAX + 320];
+	size_t length = (size_t)snprintf(text, sizeof text, "carrel 1\nboot %s\nslot %d\nowner %u\nimage %s\n%s", boot_id(), state->slot,
+		(unsigned)state->owner, state->image, state->template ? "template\n" : "");
 	length += format_limits(text + length, sizeof text - length, &state->limits);
 	for (int i = 0; i < state->groups.count; i++)
 		length += (size_t)snprintf(text + length, sizeof text - length, "cgroup %d %u %s\n", state->groups.at[i].v2,
@@ -132,6 +133,12 @@ read_line(struct state *state, const char *line)
 		state->this_boot = strcmp(line + 5, boot_id()) == 0;
 	else if (strncmp(line, "slot ", 5) == 0)
 		state->slot = atoi(line + 5);
+	else if (strncmp(line, "owner ", 6) == 0)
+		state->owner = (uid_t)strtoul(line + 6, NULL, 10);
+	else if (strncmp(line, "image ", 6) == 0 && strlen(line + 6) < sizeof state->image)
+		memcpy(state->image, line + 6, strlen(line + 6) + 1);
+	else if (strcmp(line, "template") == 0)
+		state->template = true;
 	else if (strncmp(line, "limits ", 7) == 0)
 		sscanf(line + 7, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &state->limits.memory, &state->limits.cpu,
 			&state->limits.pids, &state->limits.disk, &state->limits.nofile);

@@ -6,6 +6,9 @@
 
 struct state {
 	int slot;
+	uid_t owner;
+	bool template;
+	char image[HOST_PATH_MAX];
 	struct limits limits;
 	struct hierarchies groups;
 	pid_t pid; /* 0: no child was started yet */

@@ -13,6 +13,8 @@ sample(void)
 	struct state state = {.slot = 12, .limits = {.memory = 1, .cpu = 2, .pids = 3, .disk = 4, .nofile = 5}, .groups = {.count = 1}};
 	state.groups.at[0] = (struct hierarchy){.v2 = true, .controllers = 5};
 	snprintf(state.groups.at[0].path, CGROUP_PATH_MAX, "/sys/fs/cgroup/with space/sbx");
+	state.owner = 0x51230000;
+	snprintf(state.image, sizeof state.image, "/images/with space");
 	return state;
 }
 
@@ -31,6 +33,7 @@ round_trip(void)
 	CHECK(state_read(in("box"), &read) && read.pid == getpid() && read.start == process_start(getpid()) && !read.ready);
 	CHECK(state_add_ready(in("box"), &written.limits, &measures));
 	CHECK(state_read(in("box"), &read) && read.ready && read.slot == 12 && read.limits.nofile == 5);
+	CHECK(read.owner == written.owner && !read.template && strcmp(read.image, written.image) == 0);
 	CHECK(read.groups.count == 1 && read.groups.at[0].v2 && read.groups.at[0].controllers == 5);
 	CHECK(strcmp(read.groups.at[0].path, written.groups.at[0].path) == 0);
 	CHECK(read.measures.applied[MEASURE_SECCOMP] && strcmp(read.measures.detail[MEASURE_SECCOMP], "allow-list of 9 calls") == 0);

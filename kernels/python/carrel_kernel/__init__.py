@@ -7,4 +7,5 @@ failures  errors and tracebacks
 aio       the event loop behind top-level await
 magics    IPython syntax
 complete  completion
+zygote    forks ready kernels into sandboxes; unique makes each of them one of its kind
 """

@@ -40,6 +40,15 @@ def complete_site():
             setattr(sys.modules["builtins"], name, value)
 
 
+def add_user_site():
+    """The user's own packages, when the rest of site was done where their folder could not be seen."""
+    import site
+
+    site.USER_BASE = site.USER_SITE = None
+    if site.ENABLE_USER_SITE is not False:
+        site.addusersitepackages(set(sys.path))
+
+
 def publish_sources(linecache):
     """Lets linecache, and so traceback and inspect, find the cells' sources."""
     for name, source in session.state.sources.items():

@@ -373,8 +373,8 @@ def leave_fork(failure):
 # ---- start
 
 
-def prepare():
-    """Makes the interpreter look to user code as if it ran a script from standard input."""
+def prepare_process():
+    """What belongs to this process: descriptors, signals, streams. A zygote's fork does it for itself."""
     posix.dup2(3, REQUESTS, False)
     posix.dup2(4, EVENTS, False)
     posix.close(3)
@@ -384,11 +384,15 @@ def prepare():
     faulthandler.enable()
     sys.stdout.reconfigure(line_buffering=True)
     sys.stderr.reconfigure(line_buffering=True)
-    sys.argv = [""]
-    sys.modules["__main__"] = main
     # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
     if b"MPLBACKEND" not in posix.environ:
         set_variable(b"MPLBACKEND", b"agg")
+
+
+def prepare_interpreter():
+    """Makes the interpreter look to user code as if it ran a script from standard input."""
+    sys.argv = [""]
+    sys.modules["__main__"] = main
     load("imports").install()
     builtins.display = display
     builtins.input = no_input
@@ -418,7 +422,14 @@ def show_help(*arguments):
 
 def serve():
     kernel_module = sys.modules["__main__"]  # kept alive: replacing it must not empty the starter's globals
-    prepare()
+    prepare_process()
+    prepare_interpreter()
+    answer_requests()
+    del kernel_module
+
+
+def answer_requests():
+    """From READY to the end of the process."""
     version = "%d.%d.%d" % sys.version_info[:3]
     write(frame(READY, text("python"), text(version), text("plain")))
     while True:
@@ -441,5 +452,4 @@ def serve():
             break
         else:
             raise ProtocolError("request of unknown type 0x%02x" % kind)
-    del kernel_module
     posix._exit(0)

@@ -28,6 +28,12 @@ public interface Engine extends AutoCloseable {
    */
   Machine start(SandboxId id, MachineSpec spec);
 
+  /**
+   * Prepares warm interpreters for {@link Machine#fork}, where the engine has them; returns at
+   * once.
+   */
+  default void warm(RootImage image, Language language, Preload preload) {}
+
   /** The files that outlive machines; empty where this engine cannot keep any on this host. */
   default Optional<Volumes> volumes() {
     return Optional.empty();

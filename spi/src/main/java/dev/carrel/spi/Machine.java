@@ -24,6 +24,15 @@ public interface Machine {
   Optional<Death> death();
 
   /**
+   * Puts a warm interpreter into this machine; it is there to be attached to when this returns, and
+   * ends at once if it could not come up. False where that is not possible, or not yet: then it is
+   * to be started as a command. Never waits for an interpreter to warm up.
+   */
+  default boolean fork(KernelFork request) {
+    return false;
+  }
+
+  /**
    * Stops every process where it is, memory kept; idempotent. A paused machine can be destroyed,
    * and stays paused when the server ends.
    *

@@ -10,6 +10,16 @@ import org.jspecify.annotations.Nullable;
  *     Null: no way out at all
  * @param volume what to use as /workspace; made, as large as {@link Limits#disk}, when it does not
  *     exist. Null: files are in memory and end with the machine
+ * @param isolated nothing but its own guest ever starts a process in it: no {@link Machine#fork}
  */
 public record MachineSpec(
-    RootImage image, Limits limits, @Nullable Path egressSocket, @Nullable VolumeId volume) {}
+    RootImage image,
+    Limits limits,
+    @Nullable Path egressSocket,
+    @Nullable VolumeId volume,
+    boolean isolated) {
+  public MachineSpec(
+      RootImage image, Limits limits, @Nullable Path egressSocket, @Nullable VolumeId volume) {
+    this(image, limits, egressSocket, volume, false);
+  }
+}

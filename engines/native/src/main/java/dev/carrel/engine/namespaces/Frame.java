@@ -22,6 +22,7 @@ record Frame(int type, List<Field> fields) {
   static final int LIST = 0x64;
   static final int STATUS = 0x65;
   static final int LEAVE = 0x66;
+  static final int FORK = 0x70;
 
   static final int OK = 0xE0;
   static final int SANDBOX = 0xE1;
@@ -46,11 +47,17 @@ record Frame(int type, List<Field> fields) {
   static final int EXIT_CODE = 24;
   static final int SIGNAL = 25;
   static final int OOM_KILLS = 26;
+  static final int ISOLATED = 35;
+  static final int FORKED = 36;
   static final int CGROUP = 40;
   static final int MEASURE = 41;
   static final int STEP = 50;
   static final int MESSAGE = 52;
   static final int KIND = 53;
+  static final int EXEC = 60;
+  static final int PRELOAD = 61;
+  static final int VARIABLE = 62;
+  static final int DIRECTORY = 63;
 
   static Frame of(int type) {
     return new Frame(type, new ArrayList<>());

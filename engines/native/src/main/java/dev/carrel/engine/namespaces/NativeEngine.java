@@ -6,8 +6,10 @@ import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Isolation.Measure;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.Preload;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -121,6 +123,9 @@ final class NativeEngine implements Engine {
     if (spec.egressSocket() != null) {
       request.with(Frame.EGRESS, spec.egressSocket().toAbsolutePath().toString());
     }
+    if (spec.isolated()) {
+      request.with(Frame.ISOLATED, 1);
+    }
     Frame destroy = Frame.of(Frame.DESTROY).with(Frame.ID, id.value());
     known.add(id);
     try {
@@ -179,6 +184,22 @@ final class NativeEngine implements Engine {
   private static @Nullable Void close(ByteChannel channel) throws IOException {
     channel.close();
     return null;
+  }
+
+  @Override
+  public void warm(RootImage image, Language language, Preload preload) {
+    if (language != Language.PYTHON) {
+      return;
+    }
+    Frame request = Frame.of(Frame.FORK).with(Frame.PRELOAD, preload.wireName());
+    if (image instanceof RootImage.Folder(Path path)) {
+      request.with(Frame.IMAGE, path.toAbsolutePath().normalize().toString());
+    }
+    try {
+      server.ask(request);
+    } catch (IOException e) {
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "warming: " + e.getMessage(), e);
+    }
   }
 
   @Override

@@ -2,6 +2,8 @@ package dev.carrel.engine.namespaces;
 
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.KernelFork;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
@@ -20,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 /** One sandbox of the spawn server. */
 final class NativeMachine implements Machine {
   private static final int SIGKILL = 9;
+
+  /** The spawn server reads no larger request; an environment of that size is rare. */
+  private static final int MAX_FORK = 16_000;
 
   private final Sandbox sandbox;
   private final SpawnServer server;
@@ -62,6 +67,31 @@ final class NativeMachine implements Machine {
   @Override
   public ByteChannel openGuest() throws IOException {
     return SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("guest.sock")));
+  }
+
+  @Override
+  public boolean fork(KernelFork wanted) {
+    if (wanted.language() != Language.PYTHON) {
+      return false;
+    }
+    Frame request =
+        Frame.of(Frame.FORK)
+            .with(Frame.ID, id().value())
+            .with(Frame.EXEC, wanted.exec().value())
+            .with(Frame.PRELOAD, wanted.preload().wireName());
+    if (wanted.cwd() != null) {
+      request.with(Frame.DIRECTORY, wanted.cwd());
+    }
+    wanted.environment().forEach((name, value) -> request.with(Frame.VARIABLE, name + "=" + value));
+    if (request.encode().remaining() > MAX_FORK) {
+      return false;
+    }
+    try {
+      return server.ask(request).getLast().findNumber(Frame.FORKED).orElse(0L) == 1;
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED, "forking into " + id() + ": " + e.getMessage(), e);
+    }
   }
 
   @Override

@@ -62,7 +62,7 @@ record Profile(Map<String, String> lines) {
     return parse(output(List.of("runc", "run", "--bundle", bundle.toString(), id)));
   }
 
-  private static String program() throws IOException {
+  static String program() throws IOException {
     try (InputStream source = Profile.class.getResourceAsStream("profile.py")) {
       assertThat(source).isNotNull();
       return new String(source.readAllBytes(), StandardCharsets.UTF_8);
@@ -82,7 +82,7 @@ record Profile(Map<String, String> lines) {
     }
   }
 
-  private static Profile parse(String text) {
+  static Profile parse(String text) {
     var lines = new TreeMap<String, String>();
     text.lines()
         .forEach(

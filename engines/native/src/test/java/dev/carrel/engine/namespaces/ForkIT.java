@@ -1,0 +1,221 @@
+package dev.carrel.engine.namespaces;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.engine.testkit.Finished;
+import dev.carrel.engine.testkit.Leftovers;
+import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.ExecInfo;
+import dev.carrel.guest.Guest;
+import dev.carrel.guest.SignalScope;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.Preload;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Kernels that a zygote forks into running sandboxes, beside those that the guest starts. */
+@Timeout(120)
+final class ForkIT extends MachineTests {
+  private static final int KILL = 9;
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  @Override
+  protected Engine openEngine(EngineSettings settings) {
+    return new NativeEngineProvider().create(settings);
+  }
+
+  @Override
+  protected boolean isolates() {
+    return true;
+  }
+
+  @Test
+  void forkedKernelIsAnExecLikeAnyOther() {
+    Machine machine = start();
+    Guest guest = Guest.of(machine);
+    WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN);
+
+    assertThat(kernel.run("import os; print(os.getuid(), os.getcwd(), os.environ['LANG'])"))
+        .isEqualTo("1000 /workspace C.UTF-8\n");
+    kernel.run("kept = 41");
+    Eventually.holds("its pid is told", SOON, () -> info(guest, kernel.exec()).pid() > 1);
+    kernel.close();
+    WarmKernel again = joined(machine, kernel.exec());
+    assertThat(again.run("print(kept + 1)")).as("it goes on without a listener").isEqualTo("42\n");
+
+    // An orphan in a session of its own is still of its tree.
+    again.run("import subprocess; subprocess.run('setsid sleep 1000 & echo', shell=True)");
+    assertThat(shell(machine, "pgrep -c sleep").stdout()).isEqualTo("1\n");
+    guest.signal(kernel.exec(), KILL, SignalScope.TREE);
+    Finished end = Finished.follow(again.session());
+    assertThat(end.exit().signal()).isEqualTo(KILL);
+    assertThat(shell(machine, "pgrep -c sleep").stdout()).isEqualTo("0\n");
+    assertThat(guest.list()).isEmpty();
+  }
+
+  @Test
+  void exitStatusIsTheKernelsOwn() {
+    Machine machine = start();
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      kernel.run("import threading, os; threading.Timer(0.05, os._exit, (7,)).start()");
+      assertThat(Finished.follow(kernel.session()).code()).isEqualTo(7);
+    }
+  }
+
+  /** Everything that the hardening tests hold a command to. */
+  @Test
+  void forkedKernelIsConfinedAsACommandIs() throws Exception {
+    Machine machine = start();
+    Profile command = Profile.ofSandbox(machine);
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      Map<String, String> forked =
+          new TreeMap<>(Profile.parse(kernel.run(Profile.program())).lines());
+      // Its own channel to the host, which a command of its kind has too.
+      assertThat(forked.remove("fds")).isEqualTo("602,603");
+      Map<String, String> commands = new TreeMap<>(command.lines());
+      commands.remove("fds");
+      assertThat(forked).containsExactlyEntriesOf(commands);
+      assertThat(
+              kernel.run(
+                  """
+                  score = open('/proc/self/oom_score_adj').read().strip()
+                  print(score, os.stat('/proc/self').st_uid, '%04o' % os.umask(0o22))
+                  """))
+          .as("first to go when memory runs out, owner of its /proc, umask")
+          .isEqualTo("500 1000 0022\n");
+    }
+  }
+
+  @Test
+  void signalsPassBetweenForkedKernelsAndCommands() {
+    Machine machine = start();
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      kernel.run("import subprocess, os; child = subprocess.Popen(['sleep', '1000'])");
+      assertThat(shell(machine, "pkill sleep; echo $?").stdout()).isEqualTo("0\n");
+      assertThat(kernel.run("print(child.wait())")).isEqualTo("-15\n");
+      assertThat(shell(machine, "sleep 1000 > /dev/null 2>&1 & echo on").stdout())
+          .isEqualTo("on\n");
+      assertThat(kernel.run("print(os.system('pkill sleep'))")).isEqualTo("0\n");
+      assertThat(kernel.run("try: os.kill(1, 9)\nexcept PermissionError: print('refused')"))
+          .isEqualTo("refused\n");
+    }
+  }
+
+  @Test
+  void nobodyEntersAnIsolatedMachine() {
+    Machine open = start();
+    WarmKernel.in(open, Preload.PLAIN).close();
+    MachineSpec spec = spec();
+    Machine isolated = start(new MachineSpec(spec.image(), spec.limits(), null, null, true));
+
+    assertThat(isolated.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN))).isFalse();
+    assertThat(open.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN)))
+        .as("positive control")
+        .isTrue();
+    assertThat(shell(isolated, "cat /proc/self/status | grep -c Seccomp_filters:.1").stdout())
+        .isEqualTo("1\n");
+  }
+
+  @Test
+  void kernelAndSandboxOutliveTheServerAndTheZygoteDoesNot() {
+    Machine machine = start();
+    WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN);
+    long server = serverPid();
+    List<ProcessHandle> zygotes = zygotes();
+    assertThat(zygotes).hasSize(1);
+
+    ProcessHandle.of(server).orElseThrow().destroyForcibly();
+
+    Eventually.holds(
+        "the zygotes end", SOON, () -> zygotes.stream().noneMatch(ProcessHandle::isAlive));
+    assertThat(kernel.run("print('on')")).isEqualTo("on\n");
+    assertThat(WarmKernel.in(machine, Preload.PLAIN).run("print('new')")).isEqualTo("new\n");
+    Guest.of(machine).signal(kernel.exec(), KILL, SignalScope.TREE);
+    assertThat(Finished.follow(kernel.session()).exit().signal()).isEqualTo(KILL);
+  }
+
+  @Test
+  void lostZygoteIsReplaced() {
+    Machine machine = start();
+    WarmKernel.in(machine, Preload.PLAIN).close();
+    List<ProcessHandle> lost = zygotes();
+    assertThat(lost).hasSize(1);
+    lost.getFirst().destroyForcibly();
+    Eventually.holds("it is gone", SOON, () -> !lost.getFirst().isAlive());
+
+    assertThat(WarmKernel.in(machine, Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
+  }
+
+  @Test
+  void destroyDoesNotWaitForKernels() {
+    Machine machine = start();
+    WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN);
+    kernel.run("import subprocess; subprocess.Popen(['sleep', '1000'])");
+
+    machine.destroy();
+
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void requestsOverlapWithDestroys() {
+    WarmKernel.in(start(), Preload.PLAIN).close();
+    for (int i = 0; i < 20; i++) {
+      Machine machine = start();
+      Thread asking =
+          Thread.ofPlatform()
+              .start(() -> machine.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN)));
+      machine.destroy();
+      join(asking);
+      assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+    }
+    assertThat(WarmKernel.in(start(), Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static WarmKernel joined(Machine machine, ExecId exec) {
+    Guest guest = Guest.of(machine);
+    Eventually.holds("nobody is attached", SOON, () -> !info(guest, exec).attached());
+    return WarmKernel.rejoin(machine, exec);
+  }
+
+  private static ExecInfo info(Guest guest, ExecId exec) {
+    return guest.list().stream().filter(info -> info.id().equals(exec)).findFirst().orElseThrow();
+  }
+
+  private static Finished shell(Machine machine, String line) {
+    return Finished.run(Guest.of(machine), Command.shell(line));
+  }
+
+  private long serverPid() {
+    return Leftovers.processes(" --run " + runDirectory() + " ").getFirst();
+  }
+
+  /** Of this test's server; what they forked looks the same, but has a keeper for a parent. */
+  private List<ProcessHandle> zygotes() {
+    List<Long> named = Leftovers.processes("python/zygote.py ");
+    return ProcessHandle.of(serverPid())
+        .orElseThrow()
+        .children()
+        .flatMap(ProcessHandle::children)
+        .filter(process -> named.contains(process.pid()))
+        .toList();
+  }
+}

@@ -1,0 +1,85 @@
+/* Zygotes: interpreters that have started, imported and warmed up, and fork ready kernels into sandboxes of their image.
+ *
+ *   none ──first use──► MOVING_IN ──its template runs──► WARMING ──it says so──► READY ──old, used often──► replaced
+ *                           └──────────fails──────────────┴─► BROKEN, for a while          └─idle, stuck, dead─► none
+ *
+ * A zygote lives in a *template*: a sandbox like any other, whose mounts, network, ipc, host name and control groups it
+ * shares, but not its pid and user namespaces. On the host it has the id that owns its image's sandboxes (owners.h) and no
+ * capability, so the kernel lets its forks enter those and nothing else. Nobody's code runs in it but the image's. */
+#ifndef CARREL_ZYGOTE_H
+#define CARREL_ZYGOTE_H
+
+#include "clients.h"
+
+#define ZYGOTES_MAX 32
+#define HOLDERS_MAX 128
+#define PRELOAD_MAX 12
+
+enum zygote_state { ZYGOTE_NONE, ZYGOTE_MOVING_IN, ZYGOTE_WARMING, ZYGOTE_READY, ZYGOTE_BROKEN };
+
+struct zygote {
+	enum zygote_state state;
+	char preload[PRELOAD_MAX];
+	char image[HOST_PATH_MAX];
+	int box;	  /* its template */
+	int control;	  /* requests and their outcomes; its end is the zygote's */
+	int life;	  /* the holder ends the zygote when this is closed */
+	int64_t deadline; /* MOVING_IN and WARMING: ready by then; BROKEN: tried again after it */
+	int64_t born, used;
+	int64_t waiting; /* since when an outcome is awaited */
+	unsigned asked, told;
+};
+
+/* The parent of a zygote and reaper of the keepers it leaves behind: see zygote_start.c. */
+struct holder {
+	pid_t pid; /* 0: free */
+	int pidfd;
+};
+
+/* A FORK that waits for its sandbox's guest; one for each client. */
+struct adoption {
+	int guest; /* connection, -1: none */
+	int64_t deadline;
+};
+
+struct nursery {
+	unsigned max_forks;	   /* of one zygote, after which it is replaced */
+	int64_t max_age, max_idle; /* milliseconds */
+	struct zygote zygotes[ZYGOTES_MAX];
+	struct holder holders[HOLDERS_MAX];
+	struct adoption adoptions[CLIENTS_MAX];
+	uint64_t number; /* of the last request */
+};
+
+/* Preloads that a zygote can have. */
+bool preload_known(const char *preload);
+
+/* The ready zygote of an image and preload; NULL when there is none yet: then one is on its way, or `reason` says why not. */
+struct zygote *zygote_for(struct spawn *spawn, const char *image, const char *preload, const char **reason);
+
+/* Ends one, and whatever it was doing. */
+void zygote_end(struct spawn *spawn, struct zygote *zygote, bool broken);
+
+void zygote_ready(struct spawn *spawn, int index);
+void holder_ready(struct spawn *spawn, int index);
+
+/* A template came to RUNNING, or is gone. */
+void zygotes_on_box(struct spawn *spawn, int index, bool running);
+
+void zygotes_open(struct nursery *nursery);
+int zygotes_tick(struct spawn *spawn);
+void zygotes_end_all(struct spawn *spawn);
+
+/* zygote_start.c: starts the process in its template. */
+bool zygote_start(struct spawn *spawn, struct zygote *zygote);
+
+/* fork.c: serves FORK; the answer may come later. */
+void fork_serve(struct spawn *spawn, struct client *client, struct bytes payload);
+void fork_ready(struct spawn *spawn, int index);
+void fork_abandon(struct spawn *spawn, int index);
+int forks_tick(struct spawn *spawn);
+
+/* For fork.c and zygote_start.c: opens the ways into control groups, to each of which `0` is to be written. */
+int groups_open(const struct hierarchies *groups, int fds[CG_COUNT]);
+
+#endif

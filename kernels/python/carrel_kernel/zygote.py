@@ -1,0 +1,361 @@
+"""A kernel that has started, imported and warmed up, and waits to be forked into sandboxes (guest/src/zygote.h).
+
+It runs as a stranger to everybody: an id of its image's own, no capabilities, in namespaces of its own. The kernel lets that
+id enter the sandboxes of the image, so a fork joins one with the descriptors that came with the request, gives up what it
+gained by that, and then does again what the launcher did to that sandbox's commands. User code runs only after all of it.
+
+    zygote ── spare ──► fork request ──► joins groups and namespaces, confines itself ── keeper (the guest's own program)
+       └─ next spare                                                                        └─ kernel
+
+The spare is forked ahead of the request: copying a large process is most of the work. Nothing here needs a compiled module
+of ours, so that it runs on whatever Python an image has; the few calls that Python lacks go through ctypes.
+"""
+
+import _signal
+import _socket
+import ctypes
+import gc
+import os
+import sys
+
+from . import session, unique
+
+CONTROL = 3
+KEEPER = "/opt/carrel/guest"
+# A spare tells the zygote one of these, with its pid: the next spare is needed; it is to be ended; the server is gone.
+TAKEN, OVER, ALONE = b"t", b"o", b"a"
+WORD = 5
+MAX_REQUEST = 64 << 10
+MAX_DESCRIPTORS = 32
+NAMESPACES = {
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "mnt": 0x00020000,
+    "net": 0x40000000,
+    "ipc": 0x08000000,
+    "uts": 0x04000000,
+    "cgroup": 0x02000000,
+}
+PRELOADS = {
+    "plain": (),
+    "ipython": ("IPython.core.interactiveshell",),
+    "data": ("IPython.core.interactiveshell", "numpy", "pandas", "matplotlib.pyplot"),
+}
+
+libc = ctypes.CDLL(None, use_errno=True)
+ARM = os.uname().machine == "aarch64"
+SYS_CLONE, SYS_SETNS, SYS_CAPSET, SYS_SECCOMP = (220, 268, 91, 277) if ARM else (56, 308, 126, 317)
+VFORK = 0x4000 | 0x100 | 17  # CLONE_VFORK, CLONE_VM, SIGCHLD
+SYS_LANDLOCK_RESTRICT_SELF, SYS_CLOSE_RANGE = 446, 436
+RLIMIT_NPROC, RLIMIT_NOFILE = 6, 7
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 24, 28, 36, 47
+AMBIENT_RAISE, AMBIENT_CLEAR_ALL = 2, 4
+CAP_KILL, CAP_SETGID, CAP_SETUID = 5, 6, 7
+# Of linux/securebits.h: no capabilities for being root, none to be gained by any other way, all of it for good.
+SECUREBITS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7
+
+
+# Making such a type takes longer than the calls it is for.
+TwoLongs, Header, Sets = ctypes.c_uint64 * 2, ctypes.c_uint32 * 2, ctypes.c_uint32 * 6
+
+
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+def check(result):
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return result
+
+
+def call(number, *arguments):
+    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return check(libc.syscall(ctypes.c_long(number), *values))
+
+
+def prctl(option, *values):
+    return check(libc.prctl(option, *[ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]))
+
+
+def set_capabilities(effective, permitted, inheritable):
+    call(SYS_CAPSET, Header(0x20080522, 0), Sets(effective, permitted, inheritable, 0, 0, 0))
+
+
+# ---- messages
+
+
+def fields(data):
+    """Tag -> values, of a frame as in spec/guest-protocol.md."""
+    found, at = {}, 5
+    while at < len(data):
+        size = int.from_bytes(data[at + 1 : at + 5], "little")
+        found.setdefault(data[at], []).append(data[at + 5 : at + 5 + size])
+        at += 5 + size
+    return found
+
+
+def number(value):
+    return int.from_bytes(value, "little", signed=True)
+
+
+def receive(control):
+    """The next message and its descriptors; (b"", []) at the end."""
+    data, ancillary, _, _ = control.recvmsg(
+        MAX_REQUEST, _socket.CMSG_SPACE(4 * MAX_DESCRIPTORS), _socket.MSG_CMSG_CLOEXEC
+    )
+    passed = []
+    for level, kind, values in ancillary:
+        if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+            passed += [int.from_bytes(values[at : at + 4], sys.byteorder) for at in range(0, len(values) - 3, 4)]
+    return data, passed
+
+
+# ---- the zygote itself
+
+
+def serve(preload):
+    control = _socket.socket(fileno=CONTROL)
+    try:
+        setup, _ = receive(control)
+        settings = fields(setup)
+        prepare(preload)
+    except BaseException as failure:
+        control.send(b"F" + describe(failure))
+        os._exit(1)
+    generators = unique.remember()
+    gc.collect()
+    gc.freeze()
+    # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+    heard, tell = os.pipe()
+    me = os.getpid()
+    control.send(b"R")
+    while True:
+        if os.fork() == 0:
+            os.close(heard)
+            end_with(me)
+            spare(control, tell, settings, generators)
+        word = os.read(heard, WORD)
+        while word[:1] == OVER:
+            os.kill(int.from_bytes(word[1:], "little"), 9)
+            word = os.read(heard, WORD)
+        if word[:1] != TAKEN:
+            os._exit(0)
+
+
+def end_with(parent):
+    prctl(PR_SET_PDEATHSIG, 9)
+    if os.getppid() != parent:
+        os._exit(1)  # it had ended before
+
+
+def prepare(preload):
+    """Imports what the preload names, as far as the image has it, and runs one cell to warm the usual ways."""
+    session.prepare_interpreter()
+    for name in ("rich", "failures", "imports"):
+        session.load(name)
+    for name in PRELOADS[preload]:
+        try:
+            __import__(name)
+        except ImportError:
+            continue  # an image without it: the kernel says so when code asks for it
+    session.result_bundle(session.run("1 + 1"))
+    session.result_bundle(session.run("'a' * 2"))
+    session.state.cells = session.state.source_bytes = 0
+    session.state.sources.clear()
+
+
+def spare(control, tell, settings, generators):
+    """Waits for one request and becomes what it asks for. Never returns."""
+    try:
+        # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
+        unique.reseed(generators)
+        rehearse(settings)
+        request, passed = receive(control)
+        me = os.getpid().to_bytes(WORD - 1, "little")
+        os.write(tell, (TAKEN if request else ALONE) + me)
+        if not request:
+            os._exit(0)
+        streams = enter(fields(request), passed, settings)
+    except BaseException as failure:
+        control.send(b"D" + describe(failure))
+        os._exit(1)
+    start(control, tell, OVER + me, fields(request), streams, number(settings[11][0]))
+
+
+def describe(failure):
+    return ("%s: %s" % (type(failure).__name__, failure)).encode("ascii", "replace")[:200]
+
+
+def rehearse(settings):
+    """Goes the way of a request without effect: the pages that it writes to are copied before somebody waits for it."""
+    Program(len(settings[10][0]) // 8, settings[10][0])
+    set_environment([b"LANG=C.UTF-8"])
+    for option in (PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER):
+        prctl(option, 0)
+    for number_of_call in (SYS_SETNS, SYS_CLOSE_RANGE):
+        try:
+            call(number_of_call, -1, -2, 0)
+        except OSError:
+            continue
+
+
+# ---- a fork on its way
+
+
+def enter(request, passed, settings):
+    """Joins the sandbox and confines itself; what remains are the streams."""
+    streams, rest = passed[:5], passed[5:]
+    names = request[11][0].decode().split()
+    spaces, rest = rest[: len(names)], rest[len(names) :]
+    ruleset = rest.pop(0) if number(request[13][0]) else None
+    # Groups first: from here on all that is used is the sandbox's.
+    for group in rest:
+        os.write(group, b"0")
+    for name, space in zip(names, spaces):
+        call(SYS_SETNS, space, NAMESPACES[name])
+    confine(request, settings, ruleset)
+    for descriptor in (*spaces, *rest, *(() if ruleset is None else (ruleset,))):
+        os.close(descriptor)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    return streams
+
+
+def fork_again():
+    """A fork without Python's own work after it, which with many modules takes as long as the fork: it is there for locks of
+    other threads, of which there were none, and for `random`, which the spare has been through already."""
+    return check(ctypes.pythonapi.fork())
+
+
+def confine(request, settings, ruleset):
+    """Does to this process what the launcher did to the guest: the ids, limits and capabilities of guest/src/confine.c."""
+    os.umask(0o022)
+    os.setgroups([])
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    for resource, value in ((RLIMIT_NPROC, request[14][0]), (RLIMIT_NOFILE, request[15][0])):
+        check(libc.setrlimit(resource, TwoLongs(number(value), number(value))))
+    kept = 1 << CAP_SETUID | 1 << CAP_SETGID | 1 << CAP_KILL
+    everything = (1 << 32) - 1
+    set_capabilities(everything, everything, kept)
+    # The keeper is executed, not forked, and gets its three by the ambient set; the kernel gives them up below.
+    for capability in (CAP_SETUID, CAP_SETGID, CAP_KILL):
+        prctl(PR_CAP_AMBIENT, AMBIENT_RAISE, capability)
+    drop_bounding_set()
+    prctl(PR_SET_SECUREBITS, SECUREBITS)
+    set_capabilities(kept, kept, kept)
+    if ruleset is not None:
+        call(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    code = settings[10][0]
+    call(SYS_SECCOMP, 1, 0, ctypes.byref(Program(len(code) // 8, code)))
+
+
+def drop_bounding_set():
+    for capability in range(64):
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError as failure:
+            if failure.errno == 22 and capability > 37:
+                return  # past the last one of this kernel
+            raise
+
+
+def start(control, tell, over, request, streams, user):
+    """Forks the keeper-to-be, which is the first in the sandbox's pid namespace, and that the kernel. Never returns.
+
+    The keeper-to-be shares this process's memory and its stack, which saves a copy of both, and this process stands still
+    until the other executes its program. It could not go on from there: so it is ended by then, by the zygote, or by the
+    kernel when the zygote has ended.
+    """
+    gone, alive = os.pipe()
+    try:
+        end_with(os.getppid())  # again: a change of ids forgets it
+        call(SYS_CLONE, VFORK, 0, 0, 0, 0)
+    except OSError as failure:
+        control.send(b"D" + describe(failure))
+        os._exit(1)
+    os.close(alive)
+    kernel, problem = -1, b""
+    try:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        kernel = fork_again()
+    except OSError as failure:
+        problem = describe(failure)
+    if kernel == 0:
+        become_kernel(request, streams, user)
+    os.write(tell, over)
+    os.read(gone, 1)
+    control.send(b"D" + problem)
+    if kernel > 0:
+        os.set_inheritable(streams[4], True)
+        os.execve(KEEPER, ["guest", "keeper", str(streams[4]), str(kernel)], {})
+    os._exit(127)
+
+
+def become_kernel(request, streams, user):
+    try:
+        os.setsid()
+        place(streams)
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
+        set_capabilities(0, 0, 0)
+        os.chdir(request.get(16, [b"/workspace"])[0])
+        # A process that changed its user belongs to root in /proc; an executed one does not.
+        prctl(PR_SET_DUMPABLE, 1)
+        prefer_for_oom()
+        set_environment(request.get(17, []))
+        threading = sys.modules.get("threading")
+        if threading is not None:
+            threading.main_thread()._set_native_id()
+        session.prepare_process()
+        session.answer_requests()
+    finally:
+        os._exit(127)
+
+
+def place(streams):
+    """Descriptors 0 to 4 as a command with a control channel has them, and no other."""
+    high = []
+    for stream in (os.open("/dev/null", os.O_RDONLY), *streams[:4]):
+        while stream < 5:
+            stream = os.dup(stream)
+        high.append(stream)
+    for target, stream in enumerate(high):
+        os.dup2(stream, target)
+    call(SYS_CLOSE_RANGE, 5, 0xFFFFFFFF, 0)
+
+
+def prefer_for_oom():
+    """When memory runs out the kernel goes before the guest, as with any command."""
+    try:
+        file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(file, b"500")
+        os.close(file)
+    except OSError:
+        return  # nothing is lost but preference
+
+
+def set_environment(variables):
+    own = dict(variable.split(b"=", 1) for variable in variables if b"=" in variable)
+    own.setdefault(b"MPLBACKEND", b"agg")
+    os.environb.clear()
+    os.environb.update(own)
+    posix = sys.modules["posix"]
+    posix.environ.clear()
+    posix.environ.update(own)
+    if b"TZ" in own:
+        import time
+
+        time.tzset()
+    imports = session.load("imports")
+    if imports.site_complete:
+        imports.add_user_site()
+    matplotlib = sys.modules.get("matplotlib")
+    for name in ("get_configdir", "get_cachedir"):
+        forget = getattr(getattr(matplotlib, name, None), "cache_clear", None)
+        if forget is not None:
+            forget()  # where they are depends on the environment

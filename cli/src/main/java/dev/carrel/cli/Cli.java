@@ -82,6 +82,7 @@ public final class Cli {
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("pool", () -> new PoolCommand(session));
     commands.put("doctor", () -> new DoctorCommand(session));
     commands.putAll(host.furtherCommands());
     commands.put(COMPLETION, () -> new CompletionCommand(session));

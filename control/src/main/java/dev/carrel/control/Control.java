@@ -42,7 +42,7 @@ public final class Control implements AutoCloseable {
   private Control(ControlSettings settings, List<Engine> engineList) {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
-    sandboxes = new Sandboxes(settings.sandboxes(), engines, database, telemetry);
+    sandboxes = new Sandboxes(settings.sandboxes(), settings.pools(), engines, database, telemetry);
     var keys = new RequestKeys(database, settings.keys());
     execs =
         new Execs(
@@ -62,7 +62,9 @@ public final class Control implements AutoCloseable {
             settings.keys(),
             telemetry);
     files = new Files(sandboxes, settings.files());
+    sandboxes.pools().warmUp(contexts);
     recover();
+    sandboxes.pools().begin();
     watch = new SandboxWatch(sandboxes, settings.sandboxes());
   }
 
@@ -107,6 +109,7 @@ public final class Control implements AutoCloseable {
   @Override
   public void close() {
     sandboxes.close();
+    sandboxes.pools().close();
     watch.close();
     contexts.close();
     execs.close();

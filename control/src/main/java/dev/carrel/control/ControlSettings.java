@@ -4,6 +4,7 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
+import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import java.nio.file.Path;
 
@@ -17,6 +18,7 @@ public record ControlSettings(
     Path dataDirectory,
     Path libDirectory,
     SandboxSettings sandboxes,
+    PoolSettings pools,
     ExecSettings execs,
     ContextSettings contexts,
     FileSettings files,
@@ -27,6 +29,7 @@ public record ControlSettings(
         dataDirectory,
         libDirectory,
         SandboxSettings.defaults(),
+        PoolSettings.defaults(),
         ExecSettings.defaults(),
         ContextSettings.defaults(),
         FileSettings.defaults(),
@@ -35,21 +38,26 @@ public record ControlSettings(
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
     return new ControlSettings(
-        dataDirectory, libDirectory, newSandboxes, execs, contexts, files, keys);
+        dataDirectory, libDirectory, newSandboxes, pools, execs, contexts, files, keys);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, newExecs, contexts, files, keys);
+        dataDirectory, libDirectory, sandboxes, pools, newExecs, contexts, files, keys);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, execs, contexts, newFiles, keys);
+        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, newFiles, keys);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, execs, contexts, files, newKeys);
+        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, newKeys);
+  }
+
+  public ControlSettings withPools(PoolSettings newPools) {
+    return new ControlSettings(
+        dataDirectory, libDirectory, sandboxes, newPools, execs, contexts, files, keys);
   }
 }

@@ -8,6 +8,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.sandbox.WarmUp;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.guest.ExecRequest;
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * long is interrupted, and its interpreter killed when that does not help; every answer says
  * whether the state survived. Safe for many threads.
  */
-public final class Contexts implements SandboxListener, AutoCloseable {
+public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private static final String KERNELS = "/opt/carrel/kernels";
   private static final long MAX_DISPLAY_IN_FLIGHT = 256L << 20;
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
@@ -59,6 +60,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private final Telemetry telemetry;
   private final Path libDirectory;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
+  private final WarmKernels warmKernels = new WarmKernels();
   private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
@@ -189,14 +191,24 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   public void ended(SandboxId id) {
     // Each kernel notices by itself that its guest is gone; the next machine must not wait for
     // that.
+    warmKernels.forget(id);
     SandboxContexts box = boxes.get(id);
     if (box != null) {
       box.list().forEach(LiveContext::lost);
     }
   }
 
+  /** Starts an interpreter that the box's first cell in this language will use. */
+  @Override
+  public void warm(RunningSandbox box, Language language) throws InterruptedException {
+    Map<String, String> environment = box.environment();
+    Kernel kernel = coldKernel(box, language, null, environment);
+    warmKernels.add(box.id(), language, kernel, environment);
+  }
+
   @Override
   public void removed(SandboxId id) {
+    warmKernels.forget(id);
     boxes.remove(id);
     kept.removeAll(id);
   }
@@ -379,40 +391,20 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private Kernel startKernel(RunningSandbox sandbox, SandboxContexts box, LiveContext context)
       throws InterruptedException {
     long begin = System.nanoTime();
-    String folder =
-        sandbox.sharesHostFiles()
-            ? libDirectory.resolve("kernels").toAbsolutePath().toString()
-            : KERNELS;
-    KernelCommand command = KernelCommand.of(context.language(), folder);
     boolean started = false;
     try {
-      var exec = ExecId.random();
       var environment = new HashMap<>(sandbox.environment());
       environment.putAll(context.request().environment());
-      ExecSession session =
-          sandbox
-              .guest()
-              .exec(
-                  exec,
-                  ExecRequest.of(
-                          new Command(
-                              command.arguments(),
-                              Map.of(),
-                              context.request().cwd(),
-                              null,
-                              null,
-                              false),
-                          environment)
-                      .withKeep(true)
-                      .withControl(true));
-      var kernel = new Kernel(sandbox, exec, session);
-      kernel.begin();
-      kernel.awaitReady(settings.startTimeout(), command);
+      String cwd = context.request().cwd();
+      Kernel kernel = cwd == null ? warmKernel(sandbox, context.language(), environment) : null;
+      if (kernel == null) {
+        kernel = coldKernel(sandbox, context.language(), cwd, environment);
+        telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
+      }
       context.kernel(kernel);
       context.resetExecutions();
       store.save(context);
       started = true;
-      telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
       return kernel;
     } catch (SandboxException e) {
       throw sandbox.explain(e);
@@ -423,6 +415,49 @@ public final class Contexts implements SandboxListener, AutoCloseable {
         box.remove(context);
       }
     }
+  }
+
+  private Kernel coldKernel(
+      RunningSandbox sandbox,
+      Language language,
+      @Nullable String cwd,
+      Map<String, String> environment)
+      throws InterruptedException {
+    String folder =
+        sandbox.sharesHostFiles()
+            ? libDirectory.resolve("kernels").toAbsolutePath().toString()
+            : KERNELS;
+    KernelCommand command = KernelCommand.of(language, folder);
+    var exec = ExecId.random();
+    var start = new Command(command.arguments(), Map.of(), cwd, null, null, false);
+    ExecSession session =
+        sandbox
+            .guest()
+            .exec(exec, ExecRequest.of(start, environment).withKeep(true).withControl(true));
+    var kernel = new Kernel(sandbox, exec, session);
+    kernel.begin();
+    kernel.awaitReady(settings.startTimeout(), command);
+    return kernel;
+  }
+
+  /** The interpreter that has waited for this; null when there is none that can become it. */
+  private @Nullable Kernel warmKernel(
+      RunningSandbox sandbox, Language language, Map<String, String> environment)
+      throws InterruptedException {
+    WarmKernels.Warm warm = warmKernels.take(sandbox.id(), language);
+    if (warm == null) {
+      return null;
+    }
+    Map<String, String> missing = warm.missing(environment);
+    if (!warm.kernel().alive() || !LateBinding.suits(language, missing.keySet())) {
+      end(warm.kernel());
+      return null;
+    }
+    if (!missing.isEmpty()) {
+      warm.kernel().bind(ids.incrementAndGet(), missing);
+    }
+    telemetry.count("kernels_warm");
+    return warm.kernel();
   }
 
   private void join(RunningSandbox sandbox, LiveContext context, ExecId exec) {

@@ -84,8 +84,40 @@ final class Life {
   /** From creating to running. The caller has the turn. One that cannot start is failed. */
   Sandbox launch(Sandbox row, String cause) {
     long begin = System.nanoTime();
-    Machine machine;
+    return begin(row, new RunningSandbox(row, cold(row), this), cause, begin);
+  }
+
+  /** As {@link #launch}, with a box that was made before its owner came. */
+  Sandbox launch(Sandbox row, RunningSandbox box, String cause) {
+    long begin = System.nanoTime();
+    try {
+      if (!row.limits().equals(box.machine().limits())) {
+        limit(box, row.limits());
+      }
+    } catch (SandboxException e) {
+      LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.message());
+      end(box, Duration.ZERO);
+      requireNoRemains(row.id());
+      return launch(row, cause);
+    }
+    return begin(row, box, cause, begin);
+  }
+
+  /** A machine for what has no row yet. */
+  RunningSandbox box(Sandbox row) {
+    return new RunningSandbox(row, cold(row), this);
+  }
+
+  /** Ends a box that never had an owner. */
+  void discard(RunningSandbox box) {
+    box.destroy(Duration.ZERO);
+    listeners.forEach(listener -> listener.removed(box.id()));
+    volumes.drop(box.row());
+  }
+
+  private Machine cold(Sandbox row) {
     stragglers.add(row.id());
+    Machine machine;
     try {
       machine =
           Bounded.call(
@@ -100,13 +132,19 @@ final class Life {
           row, new SandboxException(ErrorCode.ENGINE_FAILED, "the engine failed: " + e, e));
     }
     stragglers.remove(row.id());
+    return machine;
+  }
+
+  private Sandbox begin(Sandbox row, RunningSandbox live, String cause, long begin) {
+    Machine machine = live.machine();
     Sandbox started =
         row.edit()
             .status(SandboxStatus.RUNNING)
             .applied(machine.isolation(), machine.limits())
             .started(Instant.now())
             .build();
-    var live = new RunningSandbox(started, machine, this);
+    live.row(started);
+    live.touch();
     running.put(row.id(), live);
     if (!store.transition(row, started, cause)) {
       end(live, Duration.ZERO);

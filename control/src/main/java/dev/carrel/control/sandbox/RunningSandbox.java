@@ -201,8 +201,7 @@ public final class RunningSandbox {
         if (paused) {
           machine.resume();
         }
-        Bounded.run(
-            "shutdown of " + id(), grace.plus(DEAF_AFTER), () -> guest.shutdown(grace));
+        Bounded.run("shutdown of " + id(), grace.plus(DEAF_AFTER), () -> guest.shutdown(grace));
       } catch (SandboxException e) {
         LOG.debug("sandbox {} does not listen to words: {}", id(), e.message());
       }

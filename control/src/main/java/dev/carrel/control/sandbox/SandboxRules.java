@@ -9,6 +9,7 @@ import dev.carrel.spi.Text;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,13 @@ final class SandboxRules {
     this.settings = settings;
   }
 
+  /** What {@code image} may be. */
+  Set<String> images() {
+    var names = new TreeSet<>(settings.images().keySet());
+    names.add(SandboxSettings.HOST_IMAGE);
+    return names;
+  }
+
   String image(@Nullable String asked) {
     String image = asked == null ? settings.defaultImage() : asked;
     root(image);
@@ -38,11 +46,9 @@ final class SandboxRules {
     }
     Path folder = settings.images().get(image);
     if (folder == null) {
-      var known = new TreeSet<>(settings.images().keySet());
-      known.add(SandboxSettings.HOST_IMAGE);
       throw new SandboxException(
               ErrorCode.IMAGE_NOT_FOUND,
-              "image: there is no '" + Text.printable(image, 128) + "'; one of " + known)
+              "image: there is no '" + Text.printable(image, 128) + "'; one of " + images())
           .withHint("the operator can name a root folder under sandbox.images");
     }
     return new RootImage.Folder(folder);

@@ -14,6 +14,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,16 +25,25 @@ import org.jspecify.annotations.Nullable;
 public final class Sandboxes {
   private static final int ATTEMPTS = 5;
 
+  private static final Caller NOBODY = Caller.user("nobody", "pool");
+
+  private final SandboxSettings settings;
   private final SandboxRules rules;
   private final Engines engines;
   private final Room room;
   private final SandboxStore store;
   private final WorkspaceVolumes volumes;
   private final Life life;
+  private final WarmPools pools;
   private volatile boolean closed;
 
   public Sandboxes(
-      SandboxSettings settings, Engines engines, Database database, Telemetry telemetry) {
+      SandboxSettings settings,
+      PoolSettings poolSettings,
+      Engines engines,
+      Database database,
+      Telemetry telemetry) {
+    this.settings = settings;
     this.rules = new SandboxRules(settings);
     this.engines = engines;
     this.room = new Room(settings, telemetry);
@@ -40,6 +51,17 @@ public final class Sandboxes {
     var machines = new Machines(engines, rules);
     this.volumes = new WorkspaceVolumes(new VolumeStore(database), machines);
     this.life = new Life(settings.life(), machines, room, store, volumes, telemetry);
+    this.pools = new WarmPools(poolSettings, new Boxes(), telemetry);
+  }
+
+  /** Names that {@code image} may have. */
+  public Set<String> images() {
+    return rules.images();
+  }
+
+  /** What is made ahead of need. */
+  public WarmPools pools() {
+    return pools;
   }
 
   /** To be called before the first sandbox exists. */
@@ -61,11 +83,14 @@ public final class Sandboxes {
     SandboxRules.network(request.networkEnabled());
     Engine engine = engines.choose(request.engine(), request.isolation());
     for (int attempt = 1; ; attempt++) {
-      Sandbox row = row(caller, request, engine);
+      RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
+      Sandbox row = row(caller, request, engine, box);
       try (Turn _ = life.turn(row.id())) {
         switch (store.reserve(row, room.limit())) {
           case Reservation.Made(Sandbox made) -> {
-            return new Obtained(life.launch(made, "created"), true);
+            RunningSandbox mine = box;
+            box = null;
+            return new Obtained(launch(made, mine), true);
           }
           case Reservation.Full(boolean tenant) -> throw room.full(tenant);
           case Reservation.Moved _ -> throw new IllegalStateException("a new row cannot move");
@@ -79,6 +104,10 @@ public final class Sandboxes {
               }
             }
           }
+        }
+      } finally {
+        if (box != null) {
+          pools.giveBack(box);
         }
       }
     }
@@ -218,12 +247,19 @@ public final class Sandboxes {
     return volumes;
   }
 
-  private Sandbox row(Caller caller, CreateSandbox request, Engine engine) {
+  /**
+   * A sandbox that is to be.
+   *
+   * @param box what it is made of, or null
+   */
+  private Sandbox row(
+      Caller caller, CreateSandbox request, Engine engine, @Nullable RunningSandbox box) {
     Instant now = Instant.now();
     boolean persistent =
         !Boolean.TRUE.equals(request.storage().ephemeral()) && engine.volumes().isPresent();
+    Sandbox.Volume fresh = persistent ? new Sandbox.Volume(VolumeId.random(), null) : null;
     return new Sandbox(
-        SandboxId.random(),
+        box == null ? SandboxId.random() : box.id(),
         caller.tenant(),
         caller.principal(),
         SandboxStatus.CREATING,
@@ -238,13 +274,34 @@ public final class Sandboxes {
         SandboxRules.environment(request.envVars()),
         SandboxRules.metadata(request.metadata()),
         SandboxRules.sessionKey(request.sessionKey()),
-        persistent ? new Sandbox.Volume(VolumeId.random(), null) : null,
+        box == null ? fresh : box.row().volume(),
         now,
         now,
         null,
         null,
         Sandbox.Counters.ZERO,
         null);
+  }
+
+  /** Whether a box made with the defaults can become this: its disk cannot change any more. */
+  private boolean suitsPool(CreateSandbox request) {
+    return !Boolean.TRUE.equals(request.storage().ephemeral())
+        && (request.size().diskMb() == null || request.size().diskMb() == settings.diskMb());
+  }
+
+  private @Nullable RunningSandbox claim(CreateSandbox request, Engine engine) {
+    return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
+  }
+
+  private Sandbox launch(Sandbox row, @Nullable RunningSandbox box) {
+    if (box == null) {
+      return life.launch(row, "created");
+    }
+    try {
+      return life.launch(row, box, "created");
+    } finally {
+      pools.settled(box);
+    }
   }
 
   private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {
@@ -308,6 +365,36 @@ public final class Sandboxes {
   /** Null: whosever. */
   private static @Nullable String tenant(Caller caller) {
     return caller.role() == Caller.Role.ADMIN ? null : caller.tenant();
+  }
+
+  /** Boxes with everything by default, of nobody. */
+  private final class Boxes implements WarmPools.Maker {
+    @Override
+    public String engine(PoolSettings.Pool pool) {
+      rules.image(pool.image());
+      return engines.choose(pool.engine(), null).name();
+    }
+
+    @Override
+    public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
+      Engine engine = engines.choose(pool.engine(), null);
+      CreateSandbox request = CreateSandbox.defaults().withImage(pool.image());
+      Sandbox row = row(NOBODY, request, engine, null);
+      if (row.volume() != null) {
+        volume.accept(row.volume().id());
+      }
+      try {
+        return life.box(row);
+      } catch (SandboxException e) {
+        volumes.drop(row);
+        throw e;
+      }
+    }
+
+    @Override
+    public void discard(RunningSandbox box) {
+      life.discard(box);
+    }
   }
 
   /**

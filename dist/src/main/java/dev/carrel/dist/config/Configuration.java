@@ -56,6 +56,7 @@ public record Configuration(
                 storage.data(),
                 environment.libDirectory(),
                 SandboxKeys.read(settings, engine),
+                PoolKeys.read(settings),
                 ExecKeys.read(settings),
                 ContextKeys.read(settings),
                 FileKeys.read(settings),

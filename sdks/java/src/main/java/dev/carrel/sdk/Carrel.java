@@ -19,6 +19,7 @@ import java.util.List;
 public final class Carrel implements AutoCloseable {
   private static final TypeReference<EngineList> ENGINES = new TypeReference<>() {};
   private static final TypeReference<LanguageList> LANGUAGES = new TypeReference<>() {};
+  private static final TypeReference<PoolSummary> POOLS = new TypeReference<>() {};
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
   private final Transport transport;
@@ -48,6 +49,11 @@ public final class Carrel implements AutoCloseable {
         .toList();
   }
 
+  /** Sandboxes that wait for their owner; for administrators. */
+  public List<PoolInfo> pools() {
+    return transport.get("/api/v1/settings/sandbox/pool-summary", POOLS).perImage();
+  }
+
   /** Whether it answers, and which version it is. */
   public Health health() {
     return transport.get("/health", HEALTH);
@@ -60,6 +66,8 @@ public final class Carrel implements AutoCloseable {
 
   /** The server's word about itself. */
   public record Health(String status, String version) {}
+
+  private record PoolSummary(List<PoolInfo> perImage) {}
 
   private record LanguageList(List<LanguageInfo> languages) {}
 

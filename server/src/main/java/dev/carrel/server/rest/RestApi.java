@@ -26,6 +26,7 @@ public final class RestApi {
     new ServerRoutes(control.engines(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
     new SandboxRoutes(control.sandboxes()).addTo(router);
+    new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);

@@ -191,7 +191,7 @@ class AccessTest {
     assertThat(server.get("/metrics").text())
         .contains("carrel_http_requests_seconds_count{")
         .contains("carrel_sandboxes{status=\"running\"}")
-        .contains("carrel_events_total{event=\"sandboxes_created\"}")
+        .contains("carrel_events_total{event=\"sandboxes_started\"}")
         .contains("jvm_memory_used_bytes");
   }
 }

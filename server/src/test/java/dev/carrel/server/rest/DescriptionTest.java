@@ -25,6 +25,8 @@ class DescriptionTest {
           Map.entry("Health", ServerRoutes.Health.class),
           Map.entry("EngineList", ServerRoutes.EngineList.class),
           Map.entry("Engine", ServerRoutes.EngineInfo.class),
+          Map.entry("PoolSummary", PoolRoutes.Summary.class),
+          Map.entry("Pool", PoolRoutes.Pool.class),
           Map.entry("Measure", SandboxView.Measure.class),
           Map.entry("LanguageList", ServerRoutes.LanguageList.class),
           Map.entry("LanguageInfo", ServerRoutes.LanguageInfo.class),

@@ -1,0 +1,59 @@
+package dev.carrel.control.context;
+
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxId;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** Interpreters that were started before their sandbox had an owner; each is used once. */
+final class WarmKernels {
+  private final Map<SandboxId, Map<Language, Warm>> boxes = new ConcurrentHashMap<>();
+
+  void add(SandboxId box, Language language, Kernel kernel, Map<String, String> environment) {
+    boxes.compute(
+        box,
+        (_, kernels) -> {
+          Map<Language, Warm> all =
+              kernels == null ? new EnumMap<>(Language.class) : new EnumMap<>(kernels);
+          all.put(language, new Warm(kernel, Map.copyOf(environment)));
+          return all;
+        });
+  }
+
+  @Nullable Warm take(SandboxId box, Language language) {
+    var taken =
+        new Object() {
+          @Nullable Warm warm;
+        };
+    boxes.computeIfPresent(
+        box,
+        (_, kernels) -> {
+          var left = new HashMap<>(kernels);
+          taken.warm = left.remove(language);
+          return left.isEmpty() ? null : left;
+        });
+    return taken.warm;
+  }
+
+  /** The box is gone, and they with it. */
+  void forget(SandboxId box) {
+    boxes.remove(box);
+  }
+
+  /**
+   * One of them.
+   *
+   * @param environment what it was started with
+   */
+  record Warm(Kernel kernel, Map<String, String> environment) {
+    /** The variables that it still has to be given. */
+    Map<String, String> missing(Map<String, String> wanted) {
+      var missing = new HashMap<>(wanted);
+      missing.entrySet().removeAll(environment.entrySet());
+      return missing;
+    }
+  }
+}

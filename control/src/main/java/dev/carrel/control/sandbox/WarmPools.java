@@ -1,0 +1,229 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.VolumeId;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sandboxes made ahead of need. A box has no owner, no row and nothing of anybody; what it is to be
+ * (tenant, environment, limits, metadata) is bound when it is claimed, and once somebody had it, it
+ * never comes back. One thread makes boxes, one at a time, so that live work keeps the machine. A
+ * box that outlives its server belongs to nobody, and the next start ends it.
+ */
+public final class WarmPools implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(WarmPools.class);
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
+
+  private final PoolSettings settings;
+  private final Maker maker;
+  private final Telemetry telemetry;
+  private final Map<Key, WarmPool> pools = new ConcurrentHashMap<>();
+  private final List<WarmUp> warmUps = new CopyOnWriteArrayList<>();
+  private final Set<VolumeId> volumes = ConcurrentHashMap.newKeySet();
+  private final Semaphore wanted = new Semaphore(0);
+  private final Thread keeper = Thread.ofVirtual().name("warm-pools").unstarted(this::keep);
+  private volatile boolean closed;
+
+  WarmPools(PoolSettings settings, Maker maker, Telemetry telemetry) {
+    this.settings = settings;
+    this.maker = maker;
+    this.telemetry = telemetry;
+    for (PoolSettings.Pool pool : settings.pools()) {
+      try {
+        String engine = maker.engine(pool);
+        pools.put(new Key(engine, pool.image()), new WarmPool(pool, engine));
+      } catch (SandboxException e) {
+        LOG.warn("there is no pool of image {}: {}", pool.image(), e.message());
+      }
+    }
+  }
+
+  /** To be called before {@link #begin}. */
+  public void warmUp(WarmUp warmUp) {
+    warmUps.add(warmUp);
+  }
+
+  /** Starts filling. */
+  public void begin() {
+    if (!pools.isEmpty()) {
+      keeper.start();
+    }
+  }
+
+  public List<PoolStatus> status() {
+    return pools.values().stream()
+        .map(WarmPool::status)
+        .sorted(Comparator.comparing(PoolStatus::image).thenComparing(PoolStatus::engine))
+        .toList();
+  }
+
+  /** Ends the boxes that nobody has claimed. */
+  @Override
+  public void close() {
+    closed = true;
+    wanted.release();
+    boolean interrupted = false;
+    while (keeper.isAlive()) {
+      try {
+        keeper.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    pools.values().forEach(pool -> pool.drain().forEach(this::discard));
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** A box that answers, out of its pool for good; empty when none is ready. Never waits. */
+  Optional<RunningSandbox> claim(String engine, String image) {
+    WarmPool pool = pools.get(new Key(engine, image));
+    if (pool == null || closed) {
+      return Optional.empty();
+    }
+    Optional<RunningSandbox> box = pool.claim();
+    while (box.isPresent() && !answers(box.get())) {
+      discardLater(box.get());
+      box = pool.claim();
+    }
+    telemetry.count(box.isPresent() ? "pool_hits" : "pool_misses");
+    if (box.isEmpty()) {
+      wanted.release();
+    }
+    return box;
+  }
+
+  /** For a box that was claimed and never given to anybody. */
+  void giveBack(RunningSandbox box) {
+    WarmPool pool = pools.get(new Key(box.row().engine(), box.row().image()));
+    if (pool == null || closed) {
+      discardLater(box);
+    } else {
+      pool.add(box);
+    }
+  }
+
+  /** It has an owner now, and so has its volume. */
+  void settled(RunningSandbox box) {
+    forget(box);
+    wanted.release();
+  }
+
+  /** Volumes without a row that are nevertheless somebody's. */
+  Set<VolumeId> volumes() {
+    return Set.copyOf(volumes);
+  }
+
+  private void keep() {
+    try {
+      while (!closed) {
+        Optional<WarmPool> hungry =
+            pools.values().stream().filter(pool -> pool.missing() > 0).findFirst();
+        boolean made = hungry.isPresent() && fill(hungry.get());
+        if (!made) {
+          Duration pause = hungry.isPresent() ? AFTER_FAILURE : settings.checkInterval();
+          if (!wanted.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
+            retire();
+          }
+          wanted.drainPermits();
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private boolean fill(WarmPool pool) throws InterruptedException {
+    RunningSandbox box;
+    try {
+      box = maker.make(pool.settings(), volumes::add);
+    } catch (SandboxException e) {
+      // The next create says the same to somebody who can do something about it.
+      LOG.warn(
+          "a box of image {} could not be made ahead: {}", pool.settings().image(), e.message());
+      return false;
+    }
+    try {
+      for (Language language : pool.settings().languages()) {
+        for (WarmUp warmUp : warmUps) {
+          warmUp.warm(box, language);
+        }
+      }
+    } catch (SandboxException e) {
+      LOG.warn("a box of image {} could not be warmed: {}", pool.settings().image(), e.message());
+      discard(box);
+      return false;
+    }
+    pool.add(box);
+    return true;
+  }
+
+  private void retire() {
+    for (WarmPool pool : pools.values()) {
+      pool.retire(settings.maxAge(), WarmPools::answers).forEach(this::discard);
+    }
+  }
+
+  private static boolean answers(RunningSandbox box) {
+    try {
+      box.guest().ping();
+      return true;
+    } catch (SandboxException e) {
+      LOG.info("box {} does not answer and is replaced: {}", box.id(), e.message());
+      return false;
+    }
+  }
+
+  private void discardLater(RunningSandbox box) {
+    Thread.ofVirtual().name(box.id() + "-discard").start(() -> discard(box));
+  }
+
+  private void discard(RunningSandbox box) {
+    try {
+      maker.discard(box);
+    } catch (SandboxException e) {
+      // It has no row: the next start finds that it belongs to nobody.
+      LOG.warn("box {} could not be ended yet: {}", box.id(), e.message());
+    }
+    forget(box);
+  }
+
+  private void forget(RunningSandbox box) {
+    Sandbox.Volume volume = box.row().volume();
+    if (volume != null) {
+      volumes.remove(volume.id());
+    }
+  }
+
+  /** Makes and unmakes boxes. */
+  interface Maker {
+    /** Where the boxes of a pool run. Throws when they cannot. */
+    String engine(PoolSettings.Pool pool);
+
+    /**
+     * A machine with everything by default.
+     *
+     * @param volume told of its volume before that exists
+     */
+    RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume);
+
+    void discard(RunningSandbox box);
+  }
+
+  private record Key(String engine, String image) {}
+}

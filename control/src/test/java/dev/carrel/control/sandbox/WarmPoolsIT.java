@@ -1,0 +1,205 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.MALLORY;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.carrel.control.Control;
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
+import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+final class WarmPoolsIT {
+  @Test
+  void boxBecomesTheSandboxOfWhoeverComes() throws Exception {
+    try (var fixture = new ControlFixture(pool(2, 4, Language.PYTHON))) {
+      Control control = fixture.control();
+      awaitIdle(control, 2);
+      Set<SandboxId> waiting = machines(fixture);
+
+      Sandbox sandbox =
+          control
+              .sandboxes()
+              .create(
+                  ALICE,
+                  CreateSandbox.defaults()
+                      .withEnvVars(Map.of("GREETING", "it's $(warm)\n"))
+                      .withSessionKey("k"));
+
+      assertThat(waiting).contains(sandbox.id());
+      assertThat(sandbox.tenant()).isEqualTo("acme");
+      assertThat(status(control).hits()).isEqualTo(1);
+      assertThat(control.telemetry().snapshot()).doesNotContainKey("kernels_started");
+      var result =
+          control
+              .contexts()
+              .execute(
+                  ALICE,
+                  sandbox.id(),
+                  ExecuteCode.of(
+                      Language.PYTHON,
+                      "import os; assert os.environ['GREETING'] == \"it's $(warm)\\n\""));
+      assertThat(result.success()).isTrue();
+      assertThat(control.telemetry().snapshot()).containsKey("kernels_warm");
+      var shell = Command.shell("printf %s \"$GREETING\"");
+      assertThat(control.execs().run(ALICE, sandbox.id(), ExecStart.of(shell)).stdout().text())
+          .isEqualTo("it's $(warm)\n");
+      assertThat(
+              control.sandboxes().create(ALICE, CreateSandbox.defaults().withSessionKey("k")).id())
+          .isEqualTo(sandbox.id());
+    }
+  }
+
+  @Test
+  void emptyPoolMeansAColdStartAndMoreBoxesAfterwards() throws Exception {
+    try (var fixture = new ControlFixture(pool(0, 4))) {
+      Control control = fixture.control();
+
+      Sandbox cold = fixture.sandbox();
+
+      assertThat(cold.status()).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(status(control).misses()).isEqualTo(1);
+      awaitIdle(control, 1);
+      fixture.sandbox();
+      assertThat(status(control).hits()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void eachBoxHasOneOwnerHoweverManyComeAtOnce() throws Exception {
+    try (var fixture = new ControlFixture(pool(5, 5))) {
+      Control control = fixture.control();
+      awaitIdle(control, 5);
+      var made = new ArrayList<Future<Sandbox>>();
+
+      try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        for (int i = 0; i < 20; i++) {
+          Caller caller = i % 2 == 0 ? ALICE : MALLORY;
+          made.add(
+              threads.submit(() -> control.sandboxes().create(caller, CreateSandbox.defaults())));
+        }
+      }
+
+      var ids = new ArrayList<SandboxId>();
+      for (Future<Sandbox> one : made) {
+        ids.add(one.get().id());
+      }
+      assertThat(ids).doesNotHaveDuplicates();
+      assertThat(status(control).hits() + status(control).misses()).isEqualTo(20);
+      assertThat(status(control).hits()).isGreaterThanOrEqualTo(5);
+      for (Future<Sandbox> one : made) {
+        if (one.get().tenant().equals(MALLORY.tenant())) {
+          control.sandboxes().delete(MALLORY, one.get().id());
+        }
+      }
+    }
+  }
+
+  @Test
+  void deadBoxIsNeverHandedOut() throws Exception {
+    try (var fixture = new ControlFixture(pool(1, 1))) {
+      Control control = fixture.control();
+      awaitIdle(control, 1);
+      SandboxId box = machines(fixture).iterator().next();
+      killGuest(fixture.run().resolve(box.value()));
+
+      Sandbox sandbox = fixture.sandbox();
+
+      assertThat(sandbox.id()).isNotEqualTo(box);
+      assertThat(
+              control.execs().run(ALICE, sandbox.id(), ExecStart.of(Command.of("true"))).exitCode())
+          .isZero();
+    }
+  }
+
+  @Test
+  void refusedCreateGivesItsBoxBack() throws Exception {
+    try (var fixture =
+        new ControlFixture(
+            settings ->
+                pool(1, 1)
+                    .apply(settings.withSandboxes(settings.sandboxes().withMaxSandboxes(10, 1))))) {
+      Control control = fixture.control();
+      fixture.sandbox();
+      awaitIdle(control, 1);
+      Set<SandboxId> before = machines(fixture);
+
+      assertThatThrownBy(fixture::sandbox).hasMessageContaining("the most it may have");
+
+      assertThat(status(control).idle()).isEqualTo(1);
+      assertThat(machines(fixture)).isEqualTo(before);
+    }
+  }
+
+  @Test
+  void boxesEndWithTheServerAndThoseOfAKilledOneAtTheNextStart() throws Exception {
+    try (var fixture = new ControlFixture(pool(2, 2))) {
+      awaitIdle(fixture.control(), 2);
+      Sandbox mine = fixture.sandbox();
+      awaitIdle(fixture.control(), 2);
+      fixture.control().close();
+      assertThat(machines(fixture)).containsExactly(mine.id());
+      Control next = fixture.reopen();
+      assertThat(next.sandboxes().get(ALICE, mine.id()).status()).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  private static UnaryOperator<ControlSettings> pool(int min, int max, Language... languages) {
+    return settings ->
+        settings.withPools(
+            new PoolSettings(
+                List.of(new PoolSettings.Pool("host", null, min, max, Set.of(languages))),
+                Duration.ofHours(1),
+                Duration.ofMillis(100)));
+  }
+
+  private static void awaitIdle(Control control, int count) {
+    eventually(() -> status(control).idle() >= count);
+  }
+
+  private static PoolStatus status(Control control) {
+    return control.sandboxes().pools().status().getFirst();
+  }
+
+  private static Set<SandboxId> machines(ControlFixture fixture) throws IOException {
+    try (Stream<Path> files = Files.walk(fixture.run(), 2)) {
+      return files
+          .map(file -> String.valueOf(file.getFileName()))
+          .filter(name -> name.matches("sb[a-z2-7]{14}"))
+          .map(SandboxId::new)
+          .collect(Collectors.toSet());
+    }
+  }
+
+  private static void killGuest(Path folder) throws IOException {
+    var state = new Properties();
+    try (var text = Files.newInputStream(folder.resolve("process.properties"))) {
+      state.load(text);
+    }
+    long pid = Long.parseLong(String.valueOf(state.getProperty("pid")));
+    ProcessHandle guest = ProcessHandle.of(pid).orElseThrow();
+    guest.destroyForcibly();
+    eventually(() -> !guest.isAlive());
+  }
+}

@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jobs.h"
 #include "owners.h"
 #include "state.h"
 #include "syscalls.h"
+#include "volume.h"
 #include "zygote.h"
 
 #define CREATE_MS 10000
@@ -143,12 +145,33 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
 	struct state state = {.slot = box->slot, .owner = plan->owner, .template = box->template, .limits = plan->limits};
 	snprintf(state.image, sizeof state.image, "%s", plan->image);
+	memcpy(state.volume, box->volume, sizeof state.volume);
 	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
 		return give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	if ((plan->listener = make_listener(folder, failure)) < 0)
 		return false;
 	return cgroup_create(&spawn->cgroups, box->id, &plan->limits, &details->groups, &plan->cgroups, &plan->measures, failure)
 		&& check_excuses(plan, failure);
+}
+
+/* Lets a volume be attached beside the child's own work. A probe tries it where it may work. */
+static bool
+start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
+{
+	struct box *box = &spawn->boxes[index];
+	struct volume_order order = {.size = plan->limits.disk};
+	const char *lacking = spawn->volumes[0] == 0 ? "this server has no folder for volumes"
+			    : spawn->ids.map != MAP_RANGE ? "only root can attach loop devices and map their owners" : NULL;
+	if (lacking == NULL && box->volume[0] == 0 && !box->probe)
+		lacking = "none was asked for";
+	if (lacking != NULL) {
+		measure_missing(&plan->measures, MEASURE_VOLUME, "%s: /workspace is in memory", lacking);
+		return box->volume[0] == 0 || give_up(failure, KIND_UNSUPPORTED, "volume", 0, "no volumes here: %s", lacking);
+	}
+	snprintf(order.folder, sizeof order.folder, "%s", spawn->volumes);
+	memcpy(order.id, box->volume, sizeof order.id);
+	box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
+	return box->mounter > 0;
 }
 
 static bool
@@ -168,12 +191,15 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	plan->sync_peer = sync[1];
 	plan->report = report[1];
 	box->report = report[0];
-	box->pid = launch(plan, &box->pidfd, failure);
-	bool good = box->pid > 0 && spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN);
+	bool good = start_mounter(spawn, index, plan, failure);
+	if (good)
+		box->pid = launch(plan, &box->pidfd, failure);
+	good = good && box->pid > 0 && spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN);
 	if (!good && box->pid > 0)
 		give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
 	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
-	if (good && !state_add_child(folder, box->pid, process_start(box->pid)))
+	box->start = good ? process_start(box->pid) : 0;
+	if (good && !state_add_child(folder, box->pid, box->start))
 		good = give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
 	fcntl(report[0], F_SETFL, O_NONBLOCK);
@@ -182,6 +208,7 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	close(sync[0]);
 	close(sync[1]);
 	close(report[1]);
+	close_fd(&plan->volume);
 	return good;
 }
 
@@ -195,12 +222,26 @@ fill_plan(struct spawn *spawn, const struct create_request *request, struct plan
 	snprintf(plan->lib, sizeof plan->lib, "%s", spawn->lib);
 	snprintf(plan->run, sizeof plan->run, "%s", spawn->run);
 	plan->limits = request->limits;
-	limits_settle(&plan->limits);
+	if (request->volume[0] == 0 && !request->probe)
+		limits_settle(&plan->limits);
 	plan->allow_missing = request->allow_missing;
 	plan->map = spawn->ids.map;
 	plan->owner = request->probe || request->template || request->isolated ? 0 : owner_of(spawn, request->image);
 	plan->listener = -1;
+	plan->volume = -1;
 	plan->cgroups.unified = -1;
+}
+
+/* A quick answer where the table knows it; the lock on the image is what really keeps others out. */
+static bool
+volume_taken(struct spawn *spawn, const char *volume, struct failure *failure)
+{
+	for (int i = 0; volume[0] != 0 && i < spawn->used; i++) {
+		const struct box *box = &spawn->boxes[i];
+		if ((box->state == BOX_CREATING || box->state == BOX_RUNNING) && strcmp(box->volume, volume) == 0)
+			return !give_up(failure, KIND_CONFLICT, "volume", 0, "the volume %s is in use by sandbox %s", volume, box->id);
+	}
+	return false;
 }
 
 int
@@ -208,6 +249,8 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 {
 	struct plan plan;
 	char folder[HOST_PATH_MAX + ID_MAX];
+	if (volume_taken(spawn, request->volume, failure))
+		return -1;
 	int index = take_entry(spawn, request->id);
 	if (index < 0) {
 		give_up(failure, KIND_BUSY, "table", 0, "%d sandboxes are the most this server keeps", BOXES_MAX);
@@ -222,6 +265,7 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	struct box *box = &spawn->boxes[index];
 	box->probe = request->probe;
 	box->template = request->template;
+	memcpy(box->volume, request->volume, sizeof box->volume);
 	box->state = BOX_CREATING;
 	box->deadline = now_ms() + CREATE_MS;
 	fill_plan(spawn, request, &plan);
@@ -239,17 +283,23 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	return index;
 }
 
-static void
-end_mapper(struct box *box)
+/* Ends what works beside a child: mapper and mounter, which end by themselves right after they did their part. With WNOHANG
+ * a stuck one is not waited for: false when it is still there. */
+static bool
+end_beside(struct box *box, int flags)
 {
-	if (box->mapper <= 0)
-		return;
-	/* It ends by itself right after it woke the child; a stuck one is not waited for. */
-	if (waitpid(box->mapper, NULL, WNOHANG) == 0) {
-		kill(box->mapper, SIGKILL);
-		waitpid(box->mapper, NULL, 0);
+	pid_t *const pids[] = {&box->mapper, &box->mounter};
+	bool gone = true;
+	for (size_t i = 0; i < sizeof pids / sizeof *pids; i++) {
+		if (*pids[i] <= 0)
+			continue;
+		kill(*pids[i], SIGKILL);
+		if (waitpid(*pids[i], NULL, flags) == 0)
+			gone = false;
+		else
+			*pids[i] = 0;
 	}
-	box->mapper = 0;
+	return gone;
 }
 
 void
@@ -258,11 +308,13 @@ boxes_destroy(struct spawn *spawn, int index)
 	struct box *box = &spawn->boxes[index];
 	if (box->state == BOX_LEAVING)
 		return;
-	end_mapper(box);
+	end_beside(box, WNOHANG);
+	jobs_abandon_box(spawn, index);
 	spawn_unwatch(spawn, &box->report);
-	cgroup_thaw(&spawn->details[index].groups);
+	/* In this order a frozen sandbox does not run another step. */
 	if (box->pidfd >= 0 && !box->ended)
 		k_pidfd_send_signal(box->pidfd, SIGKILL);
+	cgroup_thaw(&spawn->details[index].groups);
 	box->state = BOX_LEAVING;
 	box->since = box->deadline = now_ms();
 	if (box->pidfd >= 0 && !box->ended)
@@ -300,7 +352,7 @@ boxes_on_report(struct spawn *spawn, int index)
 		creation_failed(spawn, index, &report.failure);
 		return;
 	}
-	end_mapper(box);
+	end_beside(box, 0);
 	details->limits = report.limits;
 	details->measures = report.measures;
 	folder_of(spawn, box->id, folder, sizeof folder);
@@ -333,13 +385,26 @@ reap(struct spawn *spawn, struct box *box)
 	spawn_unwatch(spawn, &box->pidfd);
 }
 
+/* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. */
+static bool
+holds_volume(const struct spawn *spawn, int index)
+{
+	const struct box *box = &spawn->boxes[index];
+	if (box->volume[0] == 0 || !volume_in_use(spawn->volumes, box->volume))
+		return false;
+	for (int i = 0; i < spawn->used; i++)
+		if (i != index && spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].volume, box->volume) == 0)
+			return false; /* it may be that one's by now */
+	return true;
+}
+
 /* Removes what is left of a box whose process is gone. True when all is. */
 static bool
 clear_away(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
 	char folder[HOST_PATH_MAX + ID_MAX];
-	if (cgroup_remove(&spawn->details[index].groups) != 0)
+	if (!end_beside(box, WNOHANG) || cgroup_remove(&spawn->details[index].groups) != 0 || holds_volume(spawn, index))
 		return false;
 	folder_of(spawn, box->id, folder, sizeof folder);
 	if (!state_remove(folder))
@@ -420,6 +485,20 @@ boxes_tick(struct spawn *spawn)
 	return next < 0 ? -1 : next <= now ? 0 : (int)(next - now);
 }
 
+bool
+boxes_record(const struct spawn *spawn, int index, struct failure *failure)
+{
+	const struct box *box = &spawn->boxes[index];
+	const struct box_details *details = &spawn->details[index];
+	char folder[HOST_PATH_MAX + ID_MAX];
+	struct state state = {.slot = box->slot, .owner = details->owner, .template = box->template, .limits = details->limits,
+		.groups = details->groups, .pid = box->pid, .start = box->start, .paused = box->paused, .measures = details->measures};
+	memcpy(state.image, details->image, sizeof state.image);
+	memcpy(state.volume, box->volume, sizeof state.volume);
+	folder_of(spawn, box->id, folder, sizeof folder);
+	return state_replace(folder, &state) || give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+}
+
 /* Takes one folder of the run directory over. What is not a running sandbox of this boot is on its way out at once. */
 static void
 adopt(struct spawn *spawn, const char *id)
@@ -435,6 +514,7 @@ adopt(struct spawn *spawn, const char *id)
 	struct box_details *details = &spawn->details[index];
 	box->adopted = true;
 	box->slot = state.slot;
+	memcpy(box->volume, state.volume, sizeof box->volume);
 	details->limits = state.limits;
 	details->measures = state.measures;
 	details->groups = state.groups;
@@ -445,6 +525,8 @@ adopt(struct spawn *spawn, const char *id)
 		cgroup_paths(&spawn->cgroups, id, &details->groups);
 	if (known && state.this_boot && state.pid > 0 && process_start(state.pid) == state.start) {
 		box->pid = state.pid;
+		box->start = state.start;
+		box->paused = state.paused;
 		box->pidfd = k_pidfd_open(state.pid);
 		/* Between the look and the open the pid may have gone to another process. */
 		if (box->pidfd >= 0 && process_start(state.pid) != state.start)
@@ -458,6 +540,8 @@ adopt(struct spawn *spawn, const char *id)
 		if (box->pidfd < 0 || state.template)
 			cgroup_kill(&details->groups);
 		boxes_destroy(spawn, index);
+	} else {
+		boxes_refreeze(spawn, index);
 	}
 }
 

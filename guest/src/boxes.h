@@ -26,11 +26,18 @@ struct box {
 	int status; /* as from waitpid */
 	pid_t pid;
 	pid_t mapper;
+	pid_t mounter; /* attaches its volume; 0: none, or done */
+	char volume[VOLUME_ID_MAX];
 	int pidfd;
 	int report;
 	int slot;
 	int64_t deadline; /* CREATING: give up then; LEAVING: look again then */
 	int64_t since;	  /* LEAVING: start of it */
+	uint64_t start;	  /* of its process: see process_start */
+	bool paused;
+	bool frozen;
+	int holds;		 /* copies that need it to stand still */
+	int64_t freeze_deadline; /* told to freeze and not frozen yet: give up then; 0: neither */
 };
 
 /* What is looked at seldom. */
@@ -47,6 +54,7 @@ struct create_request {
 	char id[ID_MAX];
 	char image[HOST_PATH_MAX];
 	char egress[HOST_PATH_MAX];
+	char volume[VOLUME_ID_MAX];
 	struct limits limits;
 	uint32_t allow_missing;
 	bool probe;
@@ -57,6 +65,7 @@ struct create_request {
 /* The server's own knowledge. The tables lie in memory that children do not get: a guest must know of no other sandbox. */
 struct spawn {
 	const char *run, *lib, *build;
+	const char *volumes; /* "": none here */
 	int epoll;
 	int listener;
 	bool full; /* no room for another client: the listener is not watched */
@@ -68,10 +77,22 @@ struct spawn {
 	struct client *clients;
 	struct owner *owners;
 	struct nursery *nursery;
+	struct job *jobs;
 	int used; /* boxes beyond this one were never used */
 };
 
-enum event_source { EVENT_LISTENER, EVENT_CLIENT, EVENT_REPORT, EVENT_PROCESS, EVENT_SIGNAL, EVENT_FOLDER, EVENT_ZYGOTE, EVENT_HOLDER, EVENT_FORK };
+enum event_source {
+	EVENT_LISTENER,
+	EVENT_CLIENT,
+	EVENT_REPORT,
+	EVENT_PROCESS,
+	EVENT_SIGNAL,
+	EVENT_FOLDER,
+	EVENT_ZYGOTE,
+	EVENT_HOLDER,
+	EVENT_FORK,
+	EVENT_JOB,
+};
 
 int64_t now_ms(void);
 bool spawn_watch(struct spawn *spawn, int fd, enum event_source source, int index, uint32_t events);
@@ -91,6 +112,23 @@ int boxes_tick(struct spawn *spawn);
 void boxes_adopt(struct spawn *spawn);
 /* True while a create or destroy is under way. */
 bool boxes_busy(const struct spawn *spawn);
+
+/* boxes_freeze.c. A box stands still while it is paused or held; boxes_stopped tells when it does, or why it cannot.
+ * Pausing is remembered on disk, a hold is not: the next server lets go on what was only held. */
+bool boxes_pause(struct spawn *spawn, int index, struct failure *failure);
+bool boxes_resume(struct spawn *spawn, int index, struct failure *failure);
+bool boxes_hold(struct spawn *spawn, int index, struct failure *failure);
+void boxes_release(struct spawn *spawn, int index);
+/* After adoption: puts the kernel's state in line with what was asked for last. */
+void boxes_refreeze(struct spawn *spawn, int index);
+/* As boxes_tick. */
+int boxes_freeze_tick(struct spawn *spawn);
+
+/* Writes what is known of a running box to its folder. */
+bool boxes_record(const struct spawn *spawn, int index, struct failure *failure);
+
+/* Told by boxes_freeze.c, known by clients.c and jobs.c: the box stands still, or (with the failure) cannot be made to. */
+void boxes_stopped(struct spawn *spawn, int index, const struct failure *failure);
 
 /* Told by boxes.c, known by clients.c: the box came to RUNNING, or is about to be forgotten. */
 void boxes_settled(struct spawn *spawn, int index);

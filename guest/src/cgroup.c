@@ -117,6 +117,33 @@ cgroup_limit_cpu(const struct hierarchies *of, const struct limits *limits, stru
 	return true;
 }
 
+static void
+say_pids(const struct limits *limits, struct measures *measures)
+{
+	measure_applied(measures, MEASURE_PIDS_LIMIT, "%lld processes and threads", (long long)limits->pids);
+}
+
+static void
+say_cpu(const struct limits *limits, struct measures *measures)
+{
+	measure_applied(measures, MEASURE_CPU_LIMIT, "%lld us in each %d us", (long long)cpu_quota(limits), CPU_PERIOD_US);
+}
+
+void
+cgroup_describe(const struct limits *limits, struct measures *measures)
+{
+	char swap[DETAIL_MAX] = "";
+	const char *comma = strchr(measures->detail[MEASURE_MEMORY_LIMIT], ',');
+	if (comma != NULL)
+		memcpy(swap, comma, strlen(comma) + 1); /* what was said of it stays true */
+	if (measures->applied[MEASURE_MEMORY_LIMIT])
+		measure_applied(measures, MEASURE_MEMORY_LIMIT, "%lld bytes%.60s", (long long)limits->memory, swap);
+	if (measures->applied[MEASURE_PIDS_LIMIT])
+		say_pids(limits, measures);
+	if (measures->applied[MEASURE_CPU_LIMIT])
+		say_cpu(limits, measures);
+}
+
 /* Makes one group, sets its limits and opens the way in. */
 static int
 make_group(const struct hierarchy *group, const struct limits *limits, struct cgroup_fds *fds, struct measures *measures)
@@ -131,10 +158,10 @@ make_group(const struct hierarchy *group, const struct limits *limits, struct cg
 		good = limit_memory(directory, v2, limits->memory, measures) == 0;
 	if (good && group->controllers & 1u << CG_PIDS) {
 		good = cgroup_write_int(directory, "pids.max", limits->pids) == 0;
-		measure_applied(measures, MEASURE_PIDS_LIMIT, "%lld processes and threads", (long long)limits->pids);
+		say_pids(limits, measures);
 	}
 	if (group->controllers & 1u << CG_CPU)
-		measure_applied(measures, MEASURE_CPU_LIMIT, "%lld us in each %d us", (long long)cpu_quota(limits), CPU_PERIOD_US);
+		say_cpu(limits, measures);
 	if (group->controllers & 1u << CG_FREEZER)
 		measure_applied(measures, MEASURE_FREEZER, "version %d", v2 ? 2 : 1);
 	if (good && v2) {
@@ -197,18 +224,40 @@ cgroup_close(struct cgroup_fds *fds)
 	*fds = (struct cgroup_fds){.unified = -1};
 }
 
+const struct hierarchy *
+cgroup_carrier(const struct hierarchies *of, enum controller controller)
+{
+	for (int i = 0; i < of->count; i++)
+		if (of->at[i].controllers & 1u << controller)
+			return &of->at[i];
+	return NULL;
+}
+
+static bool
+write_freezer(const struct hierarchies *of, const char *first, const char *second)
+{
+	const struct hierarchy *group = cgroup_carrier(of, CG_FREEZER);
+	errno = EOPNOTSUPP;
+	int directory = group == NULL ? -1 : open(group->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return false;
+	int result = cgroup_write(directory, group->v2 ? "cgroup.freeze" : "freezer.state", group->v2 ? second : first);
+	int saved = errno;
+	close(directory);
+	errno = saved;
+	return result == 0;
+}
+
+bool
+cgroup_freeze(const struct hierarchies *of)
+{
+	return write_freezer(of, "FROZEN", "1");
+}
+
 void
 cgroup_thaw(const struct hierarchies *of)
 {
-	for (int i = 0; i < of->count; i++) {
-		if ((of->at[i].controllers & 1u << CG_FREEZER) == 0)
-			continue;
-		int directory = open(of->at[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (directory < 0)
-			continue;
-		cgroup_write(directory, of->at[i].v2 ? "cgroup.freeze" : "freezer.state", of->at[i].v2 ? "0" : "THAWED");
-		close(directory);
-	}
+	write_freezer(of, "THAWED", "0");
 }
 
 void
@@ -235,9 +284,8 @@ cgroup_remove(const struct hierarchies *of)
 	return result;
 }
 
-/* The number after a word at the start of a line; the file's first number when the word is "". */
-static int64_t
-number_in(const char *folder, const char *name, const char *word)
+int64_t
+cgroup_number(const char *folder, const char *name, const char *word)
 {
 	char text[2048];
 	if (cgroup_read_file(folder, name, text, sizeof text) <= 0)
@@ -252,6 +300,18 @@ number_in(const char *folder, const char *name, const char *word)
 	return 0;
 }
 
+bool
+cgroup_frozen(const struct hierarchies *of)
+{
+	char text[16];
+	const struct hierarchy *group = cgroup_carrier(of, CG_FREEZER);
+	if (group == NULL)
+		return false;
+	if (group->v2)
+		return cgroup_number(group->path, "cgroup.events", "frozen") == 1;
+	return cgroup_read_file(group->path, "freezer.state", text, sizeof text) > 0 && strcmp(text, "FROZEN\n") == 0;
+}
+
 void
 cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters)
 {
@@ -260,15 +320,15 @@ cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters)
 		const struct hierarchy *group = &of->at[i];
 		const char *path = group->path;
 		if (group->controllers & 1u << CG_MEMORY) {
-			counters->memory = number_in(path, group->v2 ? "memory.current" : "memory.usage_in_bytes", "");
-			counters->oom_kills = number_in(path, group->v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+			counters->memory = cgroup_number(path, group->v2 ? "memory.current" : "memory.usage_in_bytes", "");
+			counters->oom_kills = cgroup_number(path, group->v2 ? "memory.events" : "memory.oom_control", "oom_kill");
 		}
 		if (group->controllers & 1u << CG_PIDS) {
-			counters->pids = number_in(path, "pids.current", "");
-			counters->pids_refused = number_in(path, "pids.events", "max");
+			counters->pids = cgroup_number(path, "pids.current", "");
+			counters->pids_refused = cgroup_number(path, "pids.events", "max");
 		}
 		if (group->controllers & 1u << CG_CPUACCT)
-			counters->cpu_ns = group->v2 ? number_in(path, "cpu.stat", "usage_usec") * 1000
-						     : number_in(path, "cpuacct.usage", "");
+			counters->cpu_ns = group->v2 ? cgroup_number(path, "cpu.stat", "usage_usec") * 1000
+						     : cgroup_number(path, "cpuacct.usage", "");
 	}
 }

@@ -72,8 +72,21 @@ void cgroup_close(struct cgroup_fds *fds);
 /* Sets the cpu limit, where there is the controller: after the start, which a small share would drag out. */
 bool cgroup_limit_cpu(const struct hierarchies *of, const struct limits *limits, struct failure *failure);
 
+/* Changes memory, cpu and pids of a group with processes in it. Refused when more is in use than would be allowed. May take
+ * long: memory that can be given back is taken back. */
+bool cgroup_change(const struct hierarchies *of, const struct limits *old, const struct limits *limits, struct failure *failure);
+
+/* Says the new limits in the measures that have them. */
+void cgroup_describe(const struct limits *limits, struct measures *measures);
+
 /* The folders that cgroup_create would make. */
 bool cgroup_paths(const struct cgroup_host *host, const char *id, struct hierarchies *out);
+
+/* Asks the kernel to stop every process where it is. False with errno. */
+bool cgroup_freeze(const struct hierarchies *of);
+
+/* True when all have stopped. */
+bool cgroup_frozen(const struct hierarchies *of);
 
 /* Lets frozen processes run again: in version 1 a frozen process cannot die. */
 void cgroup_thaw(const struct hierarchies *of);
@@ -88,9 +101,12 @@ void cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters)
 
 const char *controller_name(enum controller controller);
 
-/* For cgroup.c and cgroup_host.c: small files of a group. 0 or -1 with errno; the length read, or -1. */
+/* For the cgroup*.c files: the group that carries a controller, or NULL; a number in one of its files, after a word that
+ * starts a line ("": the first); small files of a group. 0 or -1 with errno; the length read, or -1. */
 int cgroup_write(int directory, const char *name, const char *text);
 int cgroup_write_int(int directory, const char *name, int64_t value);
+const struct hierarchy *cgroup_carrier(const struct hierarchies *of, enum controller controller);
+int64_t cgroup_number(const char *folder, const char *name, const char *word);
 ssize_t cgroup_read_file(const char *folder, const char *name, char *text, size_t size);
 
 #endif

@@ -1,5 +1,7 @@
 /* Requests in, answers out. Clients are of our own user, but their bytes are checked like anybody's. */
 #include "clients.h"
+#include "jobs.h"
+#include "volume.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +14,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jobs.h"
+#include "volume.h"
 #include "zygote.h"
 
-enum request { HELLO = 0x60, PROBE, CREATE, DESTROY, LIST, STATUS, LEAVE, FORK = 0x70 };
-enum answer { OK = 0xe0, SANDBOX, PROBED, STATUS_IS, FAILED = 0xef };
+enum request {
+	HELLO = 0x60,
+	PROBE,
+	CREATE,
+	DESTROY,
+	LIST,
+	STATUS,
+	LEAVE,
+	PAUSE,
+	RESUME,
+	LIMIT,
+	VOLUME_COPY,
+	VOLUME_REMOVE,
+	VOLUMES,
+	FORK = 0x70,
+};
+enum answer { OK = 0xe0, SANDBOX, PROBED, STATUS_IS, VOLUME, FAILED = 0xef };
 
 enum tag {
 	TAG_ID = 10,
@@ -39,7 +58,11 @@ enum tag {
 	TAG_MEMORY_USED,
 	TAG_CPU_NS,
 	TAG_PIDS_NOW,
-	TAG_ISOLATED = 35,
+	TAG_VOLUME,
+	TAG_TARGET,
+	TAG_ON_DISK,
+	TAG_PAUSED,
+	TAG_ISOLATED,
 	TAG_CGROUP = 40,
 	TAG_MEASURE,
 	TAG_STEP = 50,
@@ -48,6 +71,8 @@ enum tag {
 	TAG_KIND,
 };
 
+static const struct limits usual_limits = {.memory = 256 << 20, .cpu = 1000, .pids = 128, .disk = 64 << 20, .nofile = 1024};
+
 static const char *const kinds[] = {
 	[KIND_ENGINE] = "engine",
 	[KIND_ISOLATION] = "isolation",
@@ -55,6 +80,9 @@ static const char *const kinds[] = {
 	[KIND_BUSY] = "busy",
 	[KIND_BAD_REQUEST] = "bad_request",
 	[KIND_NOT_FOUND] = "not_found",
+	[KIND_CONFLICT] = "conflict",
+	[KIND_SPACE] = "no_space",
+	[KIND_UNSUPPORTED] = "not_supported",
 };
 
 static void
@@ -105,11 +133,14 @@ answer_sandbox(struct writer *out, const struct box *box, const struct box_detai
 	put_string(out, TAG_ID, box->id);
 	put_int(out, TAG_PID, box->pid);
 	put_int(out, TAG_RUNNING, box->state == BOX_RUNNING);
+	put_int(out, TAG_PAUSED, box->paused);
 	put_int(out, TAG_MEMORY, details->limits.memory);
 	put_int(out, TAG_CPU, details->limits.cpu);
 	put_int(out, TAG_PIDS, details->limits.pids);
 	put_int(out, TAG_DISK, details->limits.disk);
 	put_int(out, TAG_NOFILE, details->limits.nofile);
+	if (box->volume[0] != 0)
+		put_string(out, TAG_VOLUME, box->volume);
 	put_groups(out, &details->groups);
 	put_measures(out, &details->measures);
 	frame_end(out);
@@ -123,6 +154,7 @@ answer_status(struct writer *out, const struct box *box, const struct box_detail
 	frame_begin(out, STATUS_IS);
 	put_string(out, TAG_ID, box->id);
 	put_int(out, TAG_RUNNING, box->state == BOX_RUNNING);
+	put_int(out, TAG_PAUSED, box->paused);
 	if (box->status_known && WIFEXITED(box->status))
 		put_int(out, TAG_EXIT_CODE, WEXITSTATUS(box->status));
 	if (box->status_known && WIFSIGNALED(box->status))
@@ -157,18 +189,19 @@ valid_id(const char *id)
 	return strncmp(id, "sb", 2) == 0 && strlen(id) > 2 && id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789")] == 0;
 }
 
+/* What is not said stays as it is. */
 static bool
 parse_limits(struct bytes payload, struct limits *limits)
 {
 	const struct {
 		uint8_t tag;
-		int64_t fallback, least, most;
+		int64_t least, most;
 		int64_t *value;
-	} fields[] = {{TAG_MEMORY, 256 << 20, 8 << 20, (int64_t)1 << 46, &limits->memory}, {TAG_CPU, 1000, 10, 1024000, &limits->cpu},
-		{TAG_PIDS, 128, 4, 1 << 22, &limits->pids}, {TAG_DISK, 64 << 20, 1 << 20, (int64_t)1 << 46, &limits->disk},
-		{TAG_NOFILE, 1024, 32, 1 << 20, &limits->nofile}};
+	} fields[] = {{TAG_MEMORY, 8 << 20, (int64_t)1 << 46, &limits->memory}, {TAG_CPU, 10, 1024000, &limits->cpu},
+		{TAG_PIDS, 4, 1 << 22, &limits->pids}, {TAG_DISK, 1 << 20, (int64_t)1 << 46, &limits->disk},
+		{TAG_NOFILE, 32, 1 << 20, &limits->nofile}};
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		if (!field_int(payload, fields[i].tag, fields[i].fallback, fields[i].value) || *fields[i].value < fields[i].least
+		if (!field_int(payload, fields[i].tag, *fields[i].value, fields[i].value) || *fields[i].value < fields[i].least
 			|| *fields[i].value > fields[i].most)
 			return false;
 	return true;
@@ -181,6 +214,7 @@ parse_create(struct bytes payload, struct create_request *request, struct failur
 	uint8_t tag;
 	struct bytes value;
 	memset(request, 0, sizeof *request);
+	request->limits = usual_limits;
 	if (!copy_text(payload, TAG_ID, request->id, sizeof request->id) || !valid_id(request->id))
 		return give_up(failure, KIND_BAD_REQUEST, "id", 0, "not an id");
 	if (!copy_text(payload, TAG_IMAGE, request->image, sizeof request->image)
@@ -190,6 +224,9 @@ parse_create(struct bytes payload, struct create_request *request, struct failur
 		return give_up(failure, KIND_IMAGE, "image", 0, "an image is an absolute path to a folder other than /");
 	if (strchr(request->image, '\n') != NULL)
 		return give_up(failure, KIND_IMAGE, "image", 0, "an image's path is one line");
+	if (!copy_text(payload, TAG_VOLUME, request->volume, sizeof request->volume)
+		|| (request->volume[0] != 0 && !volume_id_valid(request->volume)))
+		return give_up(failure, KIND_BAD_REQUEST, "volume", 0, "not a volume's id");
 	int64_t isolated;
 	if (!parse_limits(payload, &request->limits) || !field_int(payload, TAG_ISOLATED, 0, &isolated))
 		return give_up(failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
@@ -235,7 +272,7 @@ handle_create(struct spawn *spawn, struct client *client, struct bytes payload, 
 	if (good && probe) {
 		memset(&request, 0, sizeof request);
 		snprintf(request.id, sizeof request.id, "sb0probe%dx%u", (int)getpid(), probes++);
-		good = parse_limits((struct bytes){0}, &request.limits);
+		request.limits = usual_limits;
 		request.allow_missing = ALL_MEASURES;
 		request.probe = true;
 	} else if (good) {
@@ -246,6 +283,35 @@ handle_create(struct spawn *spawn, struct client *client, struct bytes payload, 
 		answer_failed(&client->out, &failure);
 	else
 		wait_for(client, probe ? WAITING_PROBE : WAITING_CREATE, box);
+}
+
+/* Requests to a sandbox that must be running. */
+static void
+handle_running(struct spawn *spawn, struct client *client, uint8_t type, struct bytes payload, int box)
+{
+	struct failure failure;
+	struct limits limits = spawn->details[box].limits;
+	bool good, waits = false;
+	boxes_on_process(spawn, box);
+	if (spawn->boxes[box].state != BOX_RUNNING) {
+		good = give_up(&failure, KIND_CONFLICT, "state", 0, "the sandbox does not run");
+	} else if (type == PAUSE) {
+		good = boxes_pause(spawn, box, &failure);
+		waits = good && !spawn->boxes[box].frozen;
+		if (waits)
+			wait_for(client, WAITING_PAUSE, box);
+	} else if (type == RESUME) {
+		good = boxes_resume(spawn, box, &failure);
+	} else {
+		good = parse_limits(payload, &limits) || give_up(&failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
+		waits = good = good && jobs_limit(spawn, (int)(client - spawn->clients), box, &limits, &failure);
+		if (waits)
+			client->waiting = WAITING_JOB;
+	}
+	if (!good)
+		answer_failed(&client->out, &failure);
+	else if (!waits)
+		answer_ok(&client->out);
 }
 
 static void
@@ -262,10 +328,47 @@ handle_named(struct spawn *spawn, struct client *client, uint8_t type, struct by
 	} else if (type == STATUS) {
 		boxes_on_process(spawn, box); /* its end may wait in the queue behind this request */
 		answer_status(&client->out, &spawn->boxes[box], &spawn->details[box]);
-	} else {
+	} else if (type == DESTROY) {
 		wait_for(client, WAITING_DESTROY, box);
 		boxes_destroy(spawn, box);
+	} else {
+		handle_running(spawn, client, type, payload, box);
 	}
+}
+
+static void
+put_volume(void *out, const char *id, int64_t size, int64_t on_disk)
+{
+	frame_begin(out, VOLUME);
+	put_string(out, TAG_VOLUME, id);
+	put_int(out, TAG_DISK, size);
+	put_int(out, TAG_ON_DISK, on_disk);
+	frame_end(out);
+}
+
+static void
+handle_volumes(struct spawn *spawn, struct client *client, uint8_t type, struct bytes payload)
+{
+	char id[VOLUME_ID_MAX], target[VOLUME_ID_MAX];
+	struct failure failure;
+	bool good = copy_text(payload, TAG_VOLUME, id, sizeof id) && copy_text(payload, TAG_TARGET, target, sizeof target)
+		&& (volume_id_valid(id) || (id[0] == 0 && type == VOLUMES)) && (volume_id_valid(target) || type != VOLUME_COPY);
+	if (!good)
+		give_up(&failure, KIND_BAD_REQUEST, "volume", 0, "not a volume's id");
+	else if (spawn->volumes[0] == 0)
+		good = give_up(&failure, KIND_NOT_FOUND, "volume", 0, "this server has no folder for volumes");
+	else if (type == VOLUME_COPY)
+		good = jobs_copy(spawn, (int)(client - spawn->clients), id, target, &failure);
+	else if (type == VOLUME_REMOVE)
+		good = volume_remove(spawn->volumes, id, &failure);
+	else
+		good = volume_list(spawn->volumes, id, put_volume, &client->out, &failure);
+	if (!good)
+		answer_failed(&client->out, &failure);
+	else if (type == VOLUME_COPY)
+		client->waiting = WAITING_JOB;
+	else
+		answer_ok(&client->out);
 }
 
 bool
@@ -305,7 +408,15 @@ handle(struct spawn *spawn, struct client *client, uint8_t type, struct bytes pa
 		break;
 	case DESTROY:
 	case STATUS:
+	case PAUSE:
+	case RESUME:
+	case LIMIT:
 		handle_named(spawn, client, type, payload);
+		break;
+	case VOLUME_COPY:
+	case VOLUME_REMOVE:
+	case VOLUMES:
+		handle_volumes(spawn, client, type, payload);
 		break;
 	case LIST:
 		for (int i = 0; i < spawn->used; i++) {
@@ -395,7 +506,8 @@ boxes_settled(struct spawn *spawn, int index)
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &spawn->clients[i];
 		struct failure failure;
-		if (client->fd < 0 || client->waiting == WAITING_NOT || client->waiting == WAITING_FORK || client->box != index
+		if (client->fd < 0 || client->waiting == WAITING_NOT || client->waiting == WAITING_FORK || client->waiting == WAITING_JOB
+			|| client->box != index
 			|| (client->waiting == WAITING_DESTROY && !gone))
 			continue;
 		if (client->waiting == WAITING_DESTROY) {
@@ -407,13 +519,42 @@ boxes_settled(struct spawn *spawn, int index)
 			put_measures(&client->out, &details->measures);
 			frame_end(&client->out);
 		} else if (gone) {
-			give_up(&failure, KIND_ENGINE, "launch", 0, "destroyed while it was being created");
+			give_up(&failure, KIND_CONFLICT, "state", 0, "the sandbox was destroyed meanwhile");
 			answer_failed(&client->out, &failure);
 		} else {
 			answer_sandbox(&client->out, box, details);
 		}
 		client_resume(spawn, client);
 	}
+}
+
+void
+boxes_stopped(struct spawn *spawn, int index, const struct failure *failure)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &spawn->clients[i];
+		if (client->fd < 0 || client->waiting != WAITING_PAUSE || client->box != index)
+			continue;
+		if (failure != NULL)
+			answer_failed(&client->out, failure);
+		else
+			answer_ok(&client->out);
+		client_resume(spawn, client);
+	}
+	jobs_box_stopped(spawn, index, failure);
+}
+
+void
+client_job_done(struct spawn *spawn, int index, int box, const struct failure *failure)
+{
+	struct client *client = &spawn->clients[index];
+	if (failure != NULL)
+		answer_failed(&client->out, failure);
+	else if (box >= 0)
+		answer_sandbox(&client->out, &spawn->boxes[box], &spawn->details[box]);
+	else
+		answer_ok(&client->out);
+	client_resume(spawn, client);
 }
 
 void
@@ -480,6 +621,8 @@ client_close(struct spawn *spawn, struct client *client)
 	if (client->waiting == WAITING_CREATE && spawn->boxes[client->box].state == BOX_CREATING)
 		boxes_destroy(spawn, client->box);
 	fork_abandon(spawn, (int)(client - spawn->clients));
+	if (client->waiting == WAITING_JOB)
+		jobs_abandon_client(spawn, (int)(client - spawn->clients));
 	client->waiting = WAITING_NOT;
 	if (spawn->full)
 		watch_listener(spawn, true);

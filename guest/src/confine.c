@@ -32,11 +32,14 @@ confine_limits(struct plan *plan, struct failure *failure)
 		int resource;
 		rlim_t value;
 	} limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 8 << 20}, {RLIMIT_MSGQUEUE, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
-		{RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NPROC, (rlim_t)plan->limits.pids}};
+		{RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}};
 	rlim_t effective;
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
 		if (limit(limits[i].resource, limits[i].value, &effective) != 0)
 			return give_up(failure, KIND_ENGINE, "rlimit", errno, "resource %d", limits[i].resource);
+	/* Only where no group counts processes: a limit of each process's own could never be raised again. */
+	if (!plan->measures.applied[MEASURE_PIDS_LIMIT] && limit(RLIMIT_NPROC, (rlim_t)plan->limits.pids, &effective) != 0)
+		return give_up(failure, KIND_ENGINE, "rlimit", errno, "processes");
 	if (limit(RLIMIT_NOFILE, (rlim_t)plan->limits.nofile, &effective) != 0)
 		return give_up(failure, KIND_ENGINE, "rlimit", errno, "open files");
 	plan->limits.nofile = (int64_t)effective;

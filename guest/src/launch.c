@@ -20,6 +20,7 @@
 #include "guest.h"
 #include "launch.h"
 #include "syscalls.h"
+#include "volume.h"
 
 static char *arguments_start, *arguments_end;
 
@@ -134,7 +135,7 @@ become_sandbox(struct plan *plan, struct failure *failure)
 {
 	if (!enter_namespaces(plan, failure) || !rootfs_open_sources(plan, failure) || !take_ids(plan, failure))
 		return false;
-	if (!rootfs_build(plan, failure) || !raise_loopback(failure))
+	if (!volume_ask(plan, failure) || !rootfs_build(plan, failure) || !raise_loopback(failure))
 		return false;
 	if (sethostname(plan->id, strlen(plan->id)) != 0)
 		return give_up(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);

@@ -27,6 +27,7 @@ static const char *const names[MEASURE_COUNT] = {
 	[MEASURE_WORKSPACE_LIMIT] = "workspace-limit",
 	[MEASURE_TMPFS_TMP] = "tmpfs-tmp",
 	[MEASURE_NOFILE_LIMIT] = "nofile-limit",
+	[MEASURE_VOLUME] = "volume",
 };
 
 const char *

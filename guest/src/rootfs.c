@@ -16,6 +16,7 @@
 
 #include "spawn.h"
 #include "syscalls.h"
+#include "volume.h"
 
 #define ENTRIES_MAX 128 /* top-level entries of an image */
 #define EMPTY "run/carrel/empty"
@@ -330,14 +331,19 @@ mount_proc(struct plan *plan, struct failure *failure)
 static bool
 mount_writable(struct plan *plan, struct failure *failure)
 {
-	const int64_t workspace = plan->limits.disk;
-	/* The three together stay at 7/8 of the memory limit: the rest is for inodes and for programs. */
-	const int64_t rest = plan->limits.memory / 8 * 7 - workspace;
-	if (!mount_tmpfs("workspace", workspace, "uid=1000,gid=1000,mode=0755", 0, failure)
+	bool on_disk;
+	if (!volume_take(plan, &on_disk, failure))
+		return false;
+	if (!on_disk)
+		limits_settle(&plan->limits);
+	/* What is in memory stays together at 7/8 of the memory limit: the rest is for inodes and for programs. */
+	const int64_t rest = plan->limits.memory / 8 * 7 - (on_disk ? 0 : plan->limits.disk);
+	if ((!on_disk && !mount_tmpfs("workspace", plan->limits.disk, "uid=1000,gid=1000,mode=0755", 0, failure))
 		|| !mount_tmpfs("tmp", rest / 3 * 2, "mode=1777", 0, failure)
 		|| !mount_tmpfs("dev/shm", rest / 3, "mode=1777", MS_NOEXEC, failure))
 		return false;
-	measure_applied(&plan->measures, MEASURE_WORKSPACE_LIMIT, "tmpfs of %lld bytes", (long long)workspace);
+	measure_applied(&plan->measures, MEASURE_WORKSPACE_LIMIT, "%s of %lld bytes", on_disk ? "ext4" : "tmpfs",
+		(long long)plan->limits.disk);
 	measure_applied(&plan->measures, MEASURE_TMPFS_TMP, "%lld bytes", (long long)(rest / 3 * 2));
 	return true;
 }

@@ -1,4 +1,5 @@
-/* The spawn server: `guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]`.
+/* The spawn server: `guest spawn --run DIR --lib DIR [--volumes DIR] [--build ID]
+ * [--uid-base N] [--foreground]`.
  *
  * One per run folder, of one thread: a child that has only one can be cloned from it safely. It outlives whoever started it,
  * and its sandboxes outlive it: a later one adopts them. */
@@ -21,6 +22,7 @@
 
 #include "guest.h"
 #include "launch.h"
+#include "jobs.h"
 #include "owners.h"
 #include "zygote.h"
 
@@ -30,7 +32,7 @@
 #define IDLE_MS 10000 /* without sandboxes and clients, after which the server ends by itself */
 
 struct options {
-	const char *run, *lib, *build;
+	const char *run, *lib, *volumes, *build;
 	uint32_t uid_base;
 	uint32_t zygote_forks;
 	int64_t zygote_age_ms, zygote_idle_ms;
@@ -40,7 +42,8 @@ struct options {
 static bool
 parse_options(int argc, char **argv, struct options *options)
 {
-	*options = (struct options){.build = "", .uid_base = UID_BASE, .zygote_forks = 1000, .zygote_age_ms = 3600000, .zygote_idle_ms = 600000};
+	*options = (struct options){.volumes = "", .build = "", .uid_base = UID_BASE, .zygote_forks = 1000, .zygote_age_ms = 3600000,
+		.zygote_idle_ms = 600000};
 	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (strcmp(argv[i], "--foreground") == 0) {
@@ -53,6 +56,8 @@ parse_options(int argc, char **argv, struct options *options)
 			options->run = value;
 		else if (strcmp(argv[i], "--lib") == 0)
 			options->lib = value;
+		else if (strcmp(argv[i], "--volumes") == 0)
+			options->volumes = value;
 		else if (strcmp(argv[i], "--build") == 0)
 			options->build = value;
 		else if (strcmp(argv[i], "--uid-base") == 0)
@@ -67,7 +72,8 @@ parse_options(int argc, char **argv, struct options *options)
 			return false;
 		i++;
 	}
-	return options->run != NULL && options->lib != NULL && options->run[0] == '/' && options->lib[0] == '/';
+	return options->run != NULL && options->lib != NULL && options->run[0] == '/' && options->lib[0] == '/'
+		&& (options->volumes[0] == 0 || options->volumes[0] == '/');
 }
 
 /* A socket path must fit: the guest's is the longest, <run>/<id>/guest.sock. */
@@ -191,15 +197,17 @@ prepare(struct spawn *spawn, const struct options *options)
 {
 	spawn->run = options->run;
 	spawn->lib = options->lib;
+	spawn->volumes = options->volumes;
 	spawn->build = options->build;
 	spawn->boxes = private_memory(BOXES_MAX * sizeof *spawn->boxes);
 	spawn->details = private_memory(BOXES_MAX * sizeof *spawn->details);
 	spawn->clients = private_memory(CLIENTS_MAX * sizeof *spawn->clients);
 	spawn->owners = private_memory(OWNERS_MAX * sizeof *spawn->owners);
 	spawn->nursery = private_memory(sizeof *spawn->nursery);
+	spawn->jobs = private_memory(JOBS_MAX * sizeof *spawn->jobs);
 	spawn->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (spawn->boxes == NULL || spawn->details == NULL || spawn->clients == NULL || spawn->owners == NULL || spawn->nursery == NULL
-		|| spawn->epoll < 0 || !seccomp_prepare())
+		|| spawn->jobs == NULL || spawn->epoll < 0 || !seccomp_prepare())
 		return false;
 	zygotes_open(spawn->nursery);
 	spawn->nursery->max_forks = options->zygote_forks;
@@ -248,8 +256,8 @@ static void
 serve(struct spawn *spawn, int signals, int folder, int lock)
 {
 	struct epoll_event events[EVENTS_MAX];
-	while (!spawn->leaving || boxes_busy(spawn) || answers_pending(spawn)) {
-		int timeout = boxes_tick(spawn);
+	while (!spawn->leaving || boxes_busy(spawn) || jobs_busy(spawn) || answers_pending(spawn)) {
+		int timeout = earlier(boxes_tick(spawn), boxes_freeze_tick(spawn));
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
 		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
 		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
@@ -278,6 +286,9 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 				break;
 			case EVENT_FORK:
 				fork_ready(spawn, index);
+				break;
+			case EVENT_JOB:
+				jobs_on_end(spawn, index);
 				break;
 			case EVENT_FOLDER:
 				check_folder(spawn, folder, lock);
@@ -316,7 +327,9 @@ spawn_main(int argc, char **argv)
 	static struct spawn spawn;
 	struct options options;
 	if (!parse_options(argc, argv, &options)) {
-		fprintf(stderr, "usage: guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--zygote-forks N] [--zygote-age-ms N] [--zygote-idle-ms N] [--foreground]\n");
+		fprintf(stderr,
+			"usage: guest spawn --run DIR --lib DIR [--volumes DIR] [--build ID] [--uid-base N] [--zygote-forks N]"
+			" [--zygote-age-ms N] [--zygote-idle-ms N] [--foreground]\n");
 		return 2;
 	}
 	umask(077);

@@ -10,6 +10,7 @@
  *   cgroup.c    limits and counters, version 1, hybrid and 2; cgroup_host.c finds where they go
  *   idmap.c     which host ids a sandbox gets; owners.c who owns the user namespaces of an image's sandboxes
  *   zygote.c    warm interpreters that fork into sandboxes; zygote_start.c makes one, fork.c asks one
+ *   volume.h    files that outlive a sandbox
  */
 #ifndef CARREL_SPAWN_H
 #define CARREL_SPAWN_H
@@ -28,6 +29,7 @@
 #define HOST_PATH_MAX 1024
 #define SOCKET_PATH_MAX 108
 #define INSIDE_UID 1000 /* who commands run as, inside */
+#define VOLUME_ID_MAX 17 /* bytes of a volume's id with its NUL */
 
 /* What is asked of the host for each sandbox. The names in measure.c are part of the product's vocabulary. */
 enum measure {
@@ -54,6 +56,7 @@ enum measure {
 	MEASURE_WORKSPACE_LIMIT,
 	MEASURE_TMPFS_TMP,
 	MEASURE_NOFILE_LIMIT,
+	MEASURE_VOLUME, /* convenience rather than protection: its absence needs no excuse */
 	MEASURE_COUNT
 };
 
@@ -81,6 +84,9 @@ enum failure_kind {
 	KIND_BUSY,
 	KIND_BAD_REQUEST,
 	KIND_NOT_FOUND,
+	KIND_CONFLICT, /* something is in use, or exists already */
+	KIND_SPACE,    /* the host's disk is full */
+	KIND_UNSUPPORTED,
 };
 
 /* Why something could not be done. */
@@ -117,6 +123,7 @@ struct plan {
 	int sync;     /* the parent writes one byte when the id maps are set; end of file means: give up */
 	int sync_peer; /* the parent's end, which the child must not keep */
 	int report;   /* one struct report goes back */
+	int volume;   /* where the mounter answers; -1: /workspace is in memory */
 	struct cgroup_fds cgroups;
 	struct measures measures;
 };
@@ -129,7 +136,7 @@ struct report {
 	struct limits limits;
 };
 
-/* Lowers what was asked to what can be in force together: tmpfs counts as memory. */
+/* Lowers what was asked to what can be in force together when /workspace is in memory. */
 void limits_settle(struct limits *limits);
 
 /* launch.c. Returns the child's pid, or -1 with `failure`; on success *pidfd is its descriptor. The child waits on

@@ -1,16 +1,17 @@
-/* The state file: lines of text, only ever appended to. */
+/* The state file: lines of text, appended to until the sandbox is ready and replaced as a whole when something changes later. */
 #include "state.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MAX 16384
+#define FILE_MAX 16384 /* bytes: far more than all of them need */
 
 static const char *
 boot_id(void)
@@ -46,56 +47,115 @@ process_start(pid_t pid)
 	return field == NULL ? 0 : strtoull(field + 1, NULL, 10);
 }
 
-static bool
-append(const char *folder, int flags, const char *text, size_t length)
+/* A growing text in a fixed place: what does not fit is cut off, and then not written at all. */
+struct text {
+	size_t length;
+	char data[FILE_MAX];
+};
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct text *text, const char *format, ...)
 {
-	char path[HOST_PATH_MAX + 64];
-	snprintf(path, sizeof path, "%s/state", folder);
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0600);
-	if (fd < 0)
-		return false;
-	bool good = write_all(fd, text, length);
-	return close(fd) == 0 && good;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(text->data + text->length, sizeof text->data - text->length, format, arguments);
+	va_end(arguments);
+	text->length += length > 0 ? (size_t)length : 0;
+	if (text->length > sizeof text->data)
+		text->length = sizeof text->data;
 }
 
-static size_t
-format_limits(char *text, size_t size, const struct limits *limits)
+static void
+add_limits(struct text *text, const struct limits *limits)
 {
-	return (size_t)snprintf(text, size, "limits %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", limits->memory,
-		limits->cpu, limits->pids, limits->disk, limits->nofile);
+	add(text, "limits %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", limits->memory, limits->cpu, limits->pids,
+		limits->disk, limits->nofile);
+}
+
+static void
+add_beginning(struct text *text, const struct state *state)
+{
+	add(text, "carrel 1\nboot %s\nslot %d\nowner %u\nimage %s\n%s", boot_id(), state->slot, (unsigned)state->owner, state->image,
+		state->template ? "template\n" : "");
+	add_limits(text, &state->limits);
+	if (state->volume[0] != 0)
+		add(text, "volume %s\n", state->volume);
+	for (int i = 0; i < state->groups.count; i++)
+		add(text, "cgroup %d %u %s\n", state->groups.at[i].v2, state->groups.at[i].controllers, state->groups.at[i].path);
+}
+
+static void
+add_child(struct text *text, pid_t pid, uint64_t start)
+{
+	add(text, "child %d %" PRIu64 "\n", (int)pid, start);
+}
+
+static void
+add_ready(struct text *text, const struct limits *limits, const struct measures *measures)
+{
+	add_limits(text, limits);
+	for (int i = 0; i < MEASURE_COUNT; i++)
+		add(text, "measure %c %s %s\n", measures->applied[i] ? '+' : '-', measure_name((enum measure)i), measures->detail[i]);
+	add(text, "ready\n");
+}
+
+static bool
+put(const char *folder, const char *name, int flags, const struct text *text)
+{
+	char path[HOST_PATH_MAX + 64];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (text->length >= sizeof text->data) {
+		errno = EFBIG;
+		return false;
+	}
+	int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
+	if (fd < 0)
+		return false;
+	bool good = write_all(fd, text->data, text->length);
+	return close(fd) == 0 && good;
 }
 
 bool
 state_begin(const char *folder, const struct state *state)
 {
-	char text[CG_COUNT * (CGROUP_PATH_MAX + 32) + HOST_PATH_MAX + 320];
-	size_t length = (size_t)snprintf(text, sizeof text, "carrel 1\nboot %s\nslot %d\nowner %u\nimage %s\n%s", boot_id(), state->slot,
-		(unsigned)state->owner, state->image, state->template ? "template\n" : "");
-	length += format_limits(text + length, sizeof text - length, &state->limits);
-	for (int i = 0; i < state->groups.count; i++)
-		length += (size_t)snprintf(text + length, sizeof text - length, "cgroup %d %u %s\n", state->groups.at[i].v2,
-			state->groups.at[i].controllers, state->groups.at[i].path);
-	return append(folder, O_CREAT | O_EXCL, text, length);
+	struct text text;
+	text.length = 0;
+	add_beginning(&text, state);
+	return put(folder, "state", O_CREAT | O_EXCL, &text);
 }
 
 bool
 state_add_child(const char *folder, pid_t pid, uint64_t start)
 {
-	char text[64];
-	int length = snprintf(text, sizeof text, "child %d %" PRIu64 "\n", (int)pid, start);
-	return append(folder, 0, text, (size_t)length);
+	struct text text;
+	text.length = 0;
+	add_child(&text, pid, start);
+	return put(folder, "state", O_APPEND, &text);
 }
 
 bool
 state_add_ready(const char *folder, const struct limits *limits, const struct measures *measures)
 {
-	char text[MEASURE_COUNT * (DETAIL_MAX + 40) + 160];
-	size_t length = format_limits(text, sizeof text, limits);
-	for (int i = 0; i < MEASURE_COUNT; i++)
-		length += (size_t)snprintf(text + length, sizeof text - length, "measure %c %s %s\n", measures->applied[i] ? '+' : '-',
-			measure_name((enum measure)i), measures->detail[i]);
-	length += (size_t)snprintf(text + length, sizeof text - length, "ready\n");
-	return append(folder, 0, text, length);
+	struct text text;
+	text.length = 0;
+	add_ready(&text, limits, measures);
+	return put(folder, "state", O_APPEND, &text);
+}
+
+bool
+state_replace(const char *folder, const struct state *state)
+{
+	struct text text;
+	char old[HOST_PATH_MAX + 64], new[HOST_PATH_MAX + 64];
+	snprintf(old, sizeof old, "%s/state", folder);
+	snprintf(new, sizeof new, "%s/state.new", folder);
+	text.length = 0;
+	add_beginning(&text, state);
+	add_child(&text, state->pid, state->start);
+	if (state->paused)
+		add(&text, "paused\n");
+	add_ready(&text, &state->limits, &state->measures);
+	return put(folder, "state.new", O_CREAT | O_TRUNC, &text) && rename(new, old) == 0;
 }
 
 static void
@@ -142,12 +202,16 @@ read_line(struct state *state, const char *line)
 	else if (strncmp(line, "limits ", 7) == 0)
 		sscanf(line + 7, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &state->limits.memory, &state->limits.cpu,
 			&state->limits.pids, &state->limits.disk, &state->limits.nofile);
+	else if (strncmp(line, "volume ", 7) == 0 && strlen(line + 7) < VOLUME_ID_MAX)
+		memcpy(state->volume, line + 7, strlen(line + 7) + 1);
 	else if (strncmp(line, "cgroup ", 7) == 0)
 		read_group(state, line + 7);
 	else if (strncmp(line, "measure ", 8) == 0)
 		read_measure(state, line + 8);
 	else if (sscanf(line, "child %d %" SCNu64, &pid, &state->start) == 2)
 		state->pid = pid;
+	else if (strcmp(line, "paused") == 0)
+		state->paused = true;
 	else if (strcmp(line, "ready") == 0)
 		state->ready = true;
 }
@@ -179,7 +243,7 @@ state_read(const char *folder, struct state *state)
 bool
 state_remove(const char *folder)
 {
-	static const char *const files[] = {"guest.sock", "state"};
+	static const char *const files[] = {"guest.sock", "state.new", "state"};
 	char path[HOST_PATH_MAX + 64];
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, files[i]);

@@ -15,6 +15,8 @@ struct state {
 	uint64_t start;
 	bool ready;
 	bool this_boot;
+	bool paused;
+	char volume[VOLUME_ID_MAX]; /* "": none */
 	struct measures measures;
 };
 
@@ -26,6 +28,9 @@ bool state_add_child(const char *folder, pid_t pid, uint64_t start);
 
 /* Adds what was applied: from here on the sandbox is somebody's. */
 bool state_add_ready(const char *folder, const struct limits *limits, const struct measures *measures);
+
+/* Puts what changed since in the place of the old file, whole: it can change often, so it is not appended. */
+bool state_replace(const char *folder, const struct state *state);
 
 bool state_read(const char *folder, struct state *state);
 

@@ -165,19 +165,84 @@ counters_are_read_from_both_versions(void)
 	CHECK(counters.memory == 0 && counters.oom_kills == 0);
 }
 
-static void
-thawing_writes_the_word_of_the_version(void)
+static struct hierarchies
+one_group(const char *name, bool v2)
 {
-	struct hierarchies groups = {.count = 2, .at = {{.controllers = 1u << CG_FREEZER}, {.v2 = true, .controllers = 1u << CG_FREEZER}}};
-	snprintf(groups.at[0].path, CGROUP_PATH_MAX, "%s", in("f1"));
-	snprintf(groups.at[1].path, CGROUP_PATH_MAX, "%s", in("f2"));
-	make("f1");
-	make("f2");
+	struct hierarchies groups = {.count = 1, .at = {{.v2 = v2, .controllers = (1u << CG_COUNT) - 1}}};
+	make(name);
+	snprintf(groups.at[0].path, CGROUP_PATH_MAX, "%s", in(name));
+	return groups;
+}
+
+static void
+freezing_writes_the_word_of_the_version_and_reads_its_answer(void)
+{
+	struct hierarchies first = one_group("f1", false), second = one_group("f2", true), none = {.count = 0};
 	put_text(in("f1/freezer.state"), "");
 	put_text(in("f2/cgroup.freeze"), "");
-	cgroup_thaw(&groups);
+	CHECK(cgroup_freeze(&first) && text_is("f1/freezer.state", "FROZEN"));
+	CHECK(cgroup_freeze(&second) && text_is("f2/cgroup.freeze", "1"));
+	CHECK(!cgroup_freeze(&none) && !cgroup_frozen(&none));
+	put_text(in("f1/freezer.state"), "FREEZING\n");
+	CHECK(!cgroup_frozen(&first));
+	put_text(in("f1/freezer.state"), "FROZEN\n");
+	CHECK(cgroup_frozen(&first));
+	put_text(in("f2/cgroup.events"), "populated 1\nfrozen 0\n");
+	CHECK(!cgroup_frozen(&second));
+	put_text(in("f2/cgroup.events"), "populated 1\nfrozen 1\n");
+	CHECK(cgroup_frozen(&second));
+	put_text(in("f1/freezer.state"), "");
+	cgroup_thaw(&first);
+	cgroup_thaw(&second);
 	CHECK(text_is("f1/freezer.state", "THAWED"));
 	CHECK(text_is("f2/cgroup.freeze", "0"));
+}
+
+static void
+limits_change_in_version_2(void)
+{
+	struct hierarchies group = one_group("l2", true);
+	struct limits old = {.memory = 256 << 20, .cpu = 1000, .pids = 64}, wanted = {.memory = 128 << 20, .cpu = 500, .pids = 32};
+	struct failure failure;
+	put_text(in("l2/memory.current"), "209715200\n"); /* 200 MiB */
+	put_text(in("l2/memory.max"), "");
+	put_text(in("l2/memory.reclaim"), "");
+	put_text(in("l2/pids.current"), "40\n");
+	put_text(in("l2/pids.max"), "");
+	put_text(in("l2/cpu.max"), "");
+	CHECK(!cgroup_change(&group, &old, &wanted, &failure) && failure.kind == KIND_CONFLICT);
+	CHECK(strstr(failure.message, "40 of processes") != NULL && strstr(failure.message, "the 32 that") != NULL);
+	put_text(in("l2/pids.current"), "4\n");
+	CHECK(!cgroup_change(&group, &old, &wanted, &failure) && failure.kind == KIND_CONFLICT);
+	CHECK(strstr(failure.message, "200 MiB of memory") != NULL && strstr(failure.message, "the 128 MiB that") != NULL);
+	CHECK(text_is("l2/memory.reclaim", "75497472")); /* it was asked to give back before it was refused */
+	CHECK(text_is("l2/memory.max", "") && text_is("l2/pids.max", "") && text_is("l2/cpu.max", ""));
+	put_text(in("l2/memory.current"), "1048576\n");
+	CHECK(cgroup_change(&group, &old, &wanted, &failure));
+	CHECK(text_is("l2/memory.max", "134217728") && text_is("l2/pids.max", "32") && text_is("l2/cpu.max", "50000 100000"));
+	put_text(in("l2/memory.max"), "");
+	CHECK(cgroup_change(&group, &wanted, &wanted, &failure) && text_is("l2/memory.max", "")); /* what stays is not touched */
+	group.at[0].controllers = 1u << CG_CPU;
+	CHECK(!cgroup_change(&group, &old, &wanted, &failure) && failure.kind == KIND_UNSUPPORTED);
+}
+
+static void
+limits_change_in_version_1(void)
+{
+	struct hierarchies group = one_group("l1", false);
+	struct limits small = {.memory = 128 << 20, .cpu = 1000, .pids = 64}, large = {.memory = 256 << 20, .cpu = 2000, .pids = 128};
+	struct failure failure;
+	put_text(in("l1/memory.limit_in_bytes"), "");
+	put_text(in("l1/pids.current"), "4\n");
+	put_text(in("l1/pids.max"), "");
+	put_text(in("l1/cpu.cfs_quota_us"), "");
+	/* Without the file for memory and swap together: this host does not account swap. */
+	CHECK(cgroup_change(&group, &small, &large, &failure) && text_is("l1/memory.limit_in_bytes", "268435456"));
+	CHECK(text_is("l1/pids.max", "128") && text_is("l1/cpu.cfs_quota_us", "200000"));
+	put_text(in("l1/memory.memsw.limit_in_bytes"), "");
+	put_text(in("l1/memory.limit_in_bytes"), "");
+	CHECK(cgroup_change(&group, &large, &small, &failure) && text_is("l1/memory.limit_in_bytes", "134217728"));
+	CHECK(text_is("l1/memory.memsw.limit_in_bytes", "134217728"));
 }
 
 static void
@@ -211,7 +276,9 @@ main(void)
 	version_2_without_delegation_says_so();
 	group_of_version_2_has_its_files();
 	counters_are_read_from_both_versions();
-	thawing_writes_the_word_of_the_version();
+	freezing_writes_the_word_of_the_version_and_reads_its_answer();
+	limits_change_in_version_2();
+	limits_change_in_version_1();
 	nonsense_tables_are_survived();
 	disk_stays_below_memory();
 	folder_remove();

@@ -11,6 +11,7 @@ static struct state
 sample(void)
 {
 	struct state state = {.slot = 12, .limits = {.memory = 1, .cpu = 2, .pids = 3, .disk = 4, .nofile = 5}, .groups = {.count = 1}};
+	snprintf(state.volume, sizeof state.volume, "voabcdefghijklmn");
 	state.groups.at[0] = (struct hierarchy){.v2 = true, .controllers = 5};
 	snprintf(state.groups.at[0].path, CGROUP_PATH_MAX, "/sys/fs/cgroup/with space/sbx");
 	state.owner = 0x51230000;
@@ -34,12 +35,21 @@ round_trip(void)
 	CHECK(state_add_ready(in("box"), &written.limits, &measures));
 	CHECK(state_read(in("box"), &read) && read.ready && read.slot == 12 && read.limits.nofile == 5);
 	CHECK(read.owner == written.owner && !read.template && strcmp(read.image, written.image) == 0);
+	CHECK(strcmp(read.volume, "voabcdefghijklmn") == 0 && !read.paused);
 	CHECK(read.groups.count == 1 && read.groups.at[0].v2 && read.groups.at[0].controllers == 5);
 	CHECK(strcmp(read.groups.at[0].path, written.groups.at[0].path) == 0);
 	CHECK(read.measures.applied[MEASURE_SECCOMP] && strcmp(read.measures.detail[MEASURE_SECCOMP], "allow-list of 9 calls") == 0);
 	CHECK(!read.measures.applied[MEASURE_LANDLOCK]
 		&& strcmp(read.measures.detail[MEASURE_LANDLOCK], "this kernel has none") == 0);
+	read.paused = true;
+	read.limits.memory = 77;
+	CHECK(state_replace(in("box"), &read));
+	struct state again;
+	CHECK(state_read(in("box"), &again) && memcmp(&again, &read, sizeof again) == 0);
+	again.paused = false;
+	CHECK(state_replace(in("box"), &again) && state_read(in("box"), &read) && !read.paused && read.limits.memory == 77);
 	put_text(in("box/guest.sock"), "");
+	put_text(in("box/state.new"), "cut off");
 	CHECK(state_remove(in("box")) && !exists(in("box")));
 }
 

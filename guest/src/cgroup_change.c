@@ -1,0 +1,86 @@
+/* Limits of a running sandbox, changed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "spawn.h"
+
+static bool
+write_file(const struct hierarchy *group, const char *name, int64_t value)
+{
+	int directory = open(group->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return false;
+	int result = cgroup_write_int(directory, name, value);
+	int saved = errno;
+	close(directory);
+	errno = saved;
+	return result == 0;
+}
+
+static bool
+too_much(const char *what, int64_t used, int64_t wanted, const char *unit, struct failure *failure)
+{
+	return give_up(failure, KIND_CONFLICT, "limits", 0, "%lld%s of %s are in use, more than the %lld%s that were asked for",
+		(long long)used, unit, what, (long long)wanted, unit);
+}
+
+static bool
+memory_in_use(const struct hierarchy *group, int64_t wanted, struct failure *failure)
+{
+	int64_t used = cgroup_number(group->path, group->v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	/* Rounded so that the two differ also when they nearly do not. */
+	return too_much("memory", (used + (1 << 20) - 1) >> 20, wanted >> 20, " MiB", failure);
+}
+
+/* Version 1 takes back what it can by itself and says EBUSY when that is not enough. Memory and swap together may never be
+ * less than memory alone, so they change in an order. A host that does not account swap has no second file. */
+static bool
+change_memory_1(const struct hierarchy *group, int64_t old, int64_t wanted, struct failure *failure)
+{
+	static const char *const files[] = {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"};
+	bool raise = wanted > old;
+	for (int i = 0; i < 2; i++) {
+		const char *file = files[raise ? 1 - i : i];
+		if (write_file(group, file, wanted) || (errno == ENOENT && file == files[1]))
+			continue;
+		if (errno == EBUSY)
+			return memory_in_use(group, wanted, failure);
+		return give_up(failure, KIND_ENGINE, "limits", errno, "%s/%s", group->path, file);
+	}
+	return true;
+}
+
+/* Version 2 would kill for a limit below what is in use: so it is looked at first, after what can be given back was. */
+static bool
+change_memory_2(const struct hierarchy *group, int64_t wanted, struct failure *failure)
+{
+	int64_t used = cgroup_number(group->path, "memory.current", "");
+	if (used > wanted) {
+		write_file(group, "memory.reclaim", used - wanted); /* kernels before 5.19 have none */
+		used = cgroup_number(group->path, "memory.current", "");
+	}
+	if (used > wanted)
+		return memory_in_use(group, wanted, failure);
+	return write_file(group, "memory.max", wanted) || give_up(failure, KIND_ENGINE, "limits", errno, "%s/memory.max", group->path);
+}
+
+bool
+cgroup_change(const struct hierarchies *of, const struct limits *old, const struct limits *limits, struct failure *failure)
+{
+	const struct hierarchy *memory = cgroup_carrier(of, CG_MEMORY), *pids = cgroup_carrier(of, CG_PIDS);
+	if ((memory == NULL && limits->memory != old->memory) || (pids == NULL && limits->pids != old->pids)
+		|| (cgroup_carrier(of, CG_CPU) == NULL && limits->cpu != old->cpu))
+		return give_up(failure, KIND_UNSUPPORTED, "limits", 0, "the sandbox has no control group for this limit");
+	/* What can be refused comes first, so that a refusal changes nothing. */
+	if (limits->pids < old->pids && cgroup_number(pids->path, "pids.current", "") > limits->pids)
+		return too_much("processes and threads", cgroup_number(pids->path, "pids.current", ""), limits->pids, "", failure);
+	if (limits->memory != old->memory
+		&& !(memory->v2 ? change_memory_2(memory, limits->memory, failure)
+				: change_memory_1(memory, old->memory, limits->memory, failure)))
+		return false;
+	if (limits->pids != old->pids && !write_file(pids, "pids.max", limits->pids))
+		return give_up(failure, KIND_ENGINE, "limits", errno, "%s/pids.max", pids->path);
+	return limits->cpu == old->cpu || cgroup_limit_cpu(of, limits, failure);
+}

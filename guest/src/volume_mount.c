@@ -1,0 +1,264 @@
+/* From an image to a sandbox's /workspace.
+ *
+ * A process of its own, the mounter, attaches the image while the child becomes a sandbox: it may have to wait for a loop
+ * device that is still letting go, to replay a journal, or to run mke2fs, and the server never waits. What it makes is held
+ * by descriptors alone (the loop device clears itself with its last user, the mount is attached to nothing), so whoever dies
+ * at whatever moment leaves nothing behind. The mount is known to no mount namespace but the sandbox's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "syscalls.h"
+#include "volume.h"
+
+#define LOOP_MAJOR 7
+#define LOOP_ATTEMPTS 512 /* others take free devices between our look and our grasp */
+
+/* What the mounter answers; the mount comes with it. */
+struct answer {
+	int64_t size;
+	bool mounted;
+	char reason[DETAIL_MAX];
+};
+
+/* The node of a loop device. Where /dev is not the kernel's own, a new device has none yet. */
+static int
+open_loop(int number)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/dev/loop%d", number);
+	int device = open(path, O_RDWR | O_CLOEXEC);
+	if (device < 0 && errno == ENOENT && mknod(path, S_IFBLK | 0600, makedev(LOOP_MAJOR, (unsigned)number)) == 0)
+		device = open(path, O_RDWR | O_CLOEXEC);
+	return device;
+}
+
+/* A loop device on the image that clears itself when nobody has it open or mounted. */
+static int
+attach_loop(int image, int *number, struct failure *failure)
+{
+	int error = 0;
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	if (control < 0) {
+		give_up(failure, KIND_ENGINE, "loop", errno, "/dev/loop-control (the kernel module loop)");
+		return -1;
+	}
+	for (int i = 0; i < LOOP_ATTEMPTS; i++) {
+		struct loop_config config = {.fd = (uint32_t)image, .block_size = VOLUME_BLOCK};
+		config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+		*number = ioctl(control, LOOP_CTL_GET_FREE);
+		int device = *number < 0 ? -1 : open_loop(*number);
+		if (device >= 0 && ioctl(device, LOOP_CONFIGURE, &config) == 0) {
+			close(control);
+			return device;
+		}
+		error = errno;
+		if (device >= 0)
+			close(device);
+		if (error != EBUSY && error != ENXIO)
+			break;
+	}
+	close(control);
+	give_up(failure, KIND_ENGINE, "loop", error, "a loop device");
+	return -1;
+}
+
+static int
+mount_ext4(int number, struct failure *failure)
+{
+	/* A broken image stops its own sandbox's writes instead of making it worse; what is deleted inside is given back. */
+	static const char *const flags[] = {"discard", "noinit_itable"};
+	char source[32];
+	snprintf(source, sizeof source, "/dev/loop%d", number);
+	int fs = (int)syscall(NR_FSOPEN, "ext4", 1 /* FSOPEN_CLOEXEC */);
+	bool good = fs >= 0 && syscall(NR_FSCONFIG, fs, K_FSCONFIG_SET_STRING, "source", source, 0) == 0
+		&& syscall(NR_FSCONFIG, fs, K_FSCONFIG_SET_STRING, "errors", "remount-ro", 0) == 0;
+	for (size_t i = 0; good && i < sizeof flags / sizeof *flags; i++)
+		good = syscall(NR_FSCONFIG, fs, K_FSCONFIG_SET_FLAG, flags[i], NULL, 0) == 0;
+	good = good && syscall(NR_FSCONFIG, fs, K_FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0;
+	int mount = !good ? -1
+			  : (int)syscall(NR_FSMOUNT, fs, 1 /* FSMOUNT_CLOEXEC */,
+				    K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV | K_MOUNT_ATTR_NOATIME);
+	if (mount < 0)
+		give_up(failure, KIND_ENGINE, "ext4", errno, "mounting");
+	if (fs >= 0)
+		close(fs);
+	return mount;
+}
+
+int
+volume_attach(int image, struct failure *failure)
+{
+	int number;
+	int device = attach_loop(image, &number, failure);
+	if (device < 0)
+		return -1;
+	int mount = mount_ext4(number, failure);
+	close(device); /* the mount has it now */
+	return mount;
+}
+
+/* One message with one descriptor. */
+static bool
+send_with(int socket, const void *data, size_t length, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof control.space;
+		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(header), &fd, sizeof fd);
+	}
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+/* The other end: false when the connection ended. *fd is -1 when none came. */
+static bool
+receive_with(int socket, void *data, size_t length, int *fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {.iov_base = data, .iov_len = length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+	ssize_t n;
+	do
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	*fd = -1;
+	if (n != (ssize_t)length)
+		return false;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(header), sizeof *fd);
+	return true;
+}
+
+/* Opens the volume, or makes it, and mounts it. What is asked of an operator is said without paths of the host. */
+static int
+make_mount(const struct volume_order *order, int64_t *size, struct failure *failure)
+{
+	struct stat status;
+	int folder = volume_folder(order->folder, failure);
+	if (folder < 0)
+		return -1;
+	int image = order->id[0] != 0 ? volume_open(folder, order->id, order->size, failure) : volume_make(folder, order->size, failure);
+	if (image < 0)
+		return -1;
+	if (fstat(image, &status) != 0) {
+		give_up(failure, KIND_ENGINE, "volume", errno, "the volume %s", order->id);
+		return -1;
+	}
+	*size = status.st_size;
+	int mount = volume_attach(image, failure);
+	if (mount < 0 && strcmp(failure->step, "ext4") == 0 && order->id[0] != 0)
+		give_up(failure, KIND_ENGINE, "volume", failure->error,
+			"the volume %s does not mount and was left as it is; e2fsck on %s.img in the volumes' folder may mend it", order->id,
+			order->id);
+	close(image);
+	return mount;
+}
+
+/* The whole life of the mounter. */
+static _Noreturn void
+mounter(const struct volume_order *order, int socket, int report)
+{
+	static struct report failed;
+	struct answer answer = {0};
+	char asked;
+	int namespace;
+	/* The server's other descriptors are not ours to keep open. */
+	socket = fcntl(socket, F_DUPFD_CLOEXEC, 5);
+	report = fcntl(report, F_DUPFD_CLOEXEC, 5);
+	if (socket < 0 || report < 0 || dup3(socket, 3, O_CLOEXEC) < 0 || dup3(report, 4, O_CLOEXEC) < 0 || k_close_range(5, ~0u) != 0)
+		_exit(1);
+	int mount = make_mount(order, &answer.size, &failed.failure);
+	answer.mounted = mount >= 0;
+	if (mount < 0 && order->id[0] != 0)
+		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
+	snprintf(answer.reason, sizeof answer.reason, "%.*s", (int)sizeof answer.reason - 1, failed.failure.message);
+	if (!receive_with(3, &asked, 1, &namespace) || namespace < 0)
+		_exit(1); /* the child is gone */
+	struct k_mount_attr attributes = {.set = K_MOUNT_ATTR_IDMAP, .userns = (uint64_t)namespace};
+	if (mount >= 0 && syscall(NR_MOUNT_SETATTR, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
+		give_up(&failed.failure, KIND_ENGINE, "volume", errno, "mapping the volume's owners to the sandbox's");
+		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
+	}
+	_exit(send_with(3, &answer, sizeof answer, mount) ? 0 : 1);
+}
+
+pid_t
+volume_start_mounter(const struct volume_order *order, int *peer, int report, struct failure *failure)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+		give_up(failure, KIND_ENGINE, "volume", errno, "socket pair");
+		return -1;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		mounter(order, ends[0], report);
+	}
+	close(ends[0]);
+	if (pid > 0) {
+		*peer = ends[1];
+		return pid;
+	}
+	give_up(failure, KIND_ENGINE, "volume", errno, "fork");
+	close(ends[1]);
+	return -1;
+}
+
+bool
+volume_ask(const struct plan *plan, struct failure *failure)
+{
+	if (plan->volume < 0)
+		return true;
+	int namespace = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	/* A mounter that is gone has told why; if it could not, volume_take will notice. */
+	bool good = namespace >= 0 && (send_with(plan->volume, "", 1, namespace) || errno == EPIPE || errno == ECONNRESET);
+	if (!good)
+		give_up(failure, KIND_ENGINE, "volume", errno, "naming the user namespace");
+	if (namespace >= 0)
+		close(namespace);
+	return good;
+}
+
+bool
+volume_take(struct plan *plan, bool *mounted, struct failure *failure)
+{
+	struct answer answer;
+	int mount;
+	*mounted = false;
+	if (plan->volume < 0)
+		return true;
+	if (!receive_with(plan->volume, &answer, sizeof answer, &mount))
+		return give_up(failure, KIND_ENGINE, "volume", 0, "what mounts it ended without an answer");
+	if (!answer.mounted) {
+		measure_missing(&plan->measures, MEASURE_VOLUME, "%s", answer.reason);
+		return true;
+	}
+	if (mount < 0 || k_move_mount(mount, "", AT_FDCWD, "workspace", K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
+		return give_up(failure, KIND_ENGINE, "volume", errno, "placing the volume");
+	close(mount);
+	plan->limits.disk = answer.size;
+	measure_applied(&plan->measures, MEASURE_VOLUME, "ext4 of its own, %lld bytes with its journal", (long long)answer.size);
+	*mounted = true;
+	return true;
+}

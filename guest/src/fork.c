@@ -135,7 +135,8 @@ open_sandbox(const struct box *box, const struct box_details *details, struct wa
 	put_string(out, 11, names);
 	put_int(out, 12, count);
 	put_int(out, 13, landlock);
-	put_int(out, 14, details->limits.pids);
+	/* As in confine_limits: only where no group counts them. */
+	put_int(out, 14, details->measures.applied[MEASURE_PIDS_LIMIT] ? 0 : details->limits.pids);
 	put_int(out, 15, details->limits.nofile);
 	return true;
 }

@@ -236,7 +236,8 @@ def confine(request, settings, ruleset):
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
     for resource, value in ((RLIMIT_NPROC, request[14][0]), (RLIMIT_NOFILE, request[15][0])):
-        check(libc.setrlimit(resource, TwoLongs(number(value), number(value))))
+        if number(value) > 0:
+            check(libc.setrlimit(resource, TwoLongs(number(value), number(value))))
     kept = 1 << CAP_SETUID | 1 << CAP_SETGID | 1 << CAP_KILL
     everything = (1 << 32) - 1
     set_capabilities(everything, everything, kept)

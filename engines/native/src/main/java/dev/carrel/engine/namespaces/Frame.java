@@ -22,12 +22,19 @@ record Frame(int type, List<Field> fields) {
   static final int LIST = 0x64;
   static final int STATUS = 0x65;
   static final int LEAVE = 0x66;
+  static final int PAUSE = 0x67;
+  static final int RESUME = 0x68;
+  static final int LIMIT = 0x69;
+  static final int VOLUME_COPY = 0x6A;
+  static final int VOLUME_REMOVE = 0x6B;
+  static final int VOLUMES = 0x6C;
   static final int FORK = 0x70;
 
   static final int OK = 0xE0;
   static final int SANDBOX = 0xE1;
   static final int PROBED = 0xE2;
   static final int STATUS_IS = 0xE3;
+  static final int VOLUME_IS = 0xE4;
   static final int FAILED = 0xEF;
 
   static final int ID = 10;
@@ -47,6 +54,10 @@ record Frame(int type, List<Field> fields) {
   static final int EXIT_CODE = 24;
   static final int SIGNAL = 25;
   static final int OOM_KILLS = 26;
+  static final int VOLUME = 31;
+  static final int TARGET = 32;
+  static final int ON_DISK = 33;
+  static final int PAUSED = 34;
   static final int ISOLATED = 35;
   static final int FORKED = 36;
   static final int CGROUP = 40;

@@ -14,6 +14,7 @@ import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.Text;
+import dev.carrel.spi.Volumes;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -38,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class NativeEngine implements Engine {
   static final String NAME = "native";
   private static final String RUNTIME = "launcher";
+  private static final String VOLUME = "volume";
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
   private static final long START_SECONDS = 10;
@@ -54,8 +56,7 @@ final class NativeEngine implements Engine {
   NativeEngine(EngineSettings settings) {
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.allowMissing = settings.allowMissing();
-    this.server =
-        new SpawnServer(runDirectory, settings.libDirectory().toAbsolutePath().normalize());
+    this.server = new SpawnServer(settings);
   }
 
   @Override
@@ -93,7 +94,11 @@ final class NativeEngine implements Engine {
     var problems = new ArrayList<String>();
     boolean usable = true;
     for (Measure measure : isolation.measures()) {
-      if (!measure.applied()) {
+      if (measure.name().equals(VOLUME)) {
+        if (!measure.applied()) {
+          problems.add("files do not outlive their machine: " + measure.detail());
+        }
+      } else if (!measure.applied()) {
         boolean allowed = allowMissing.contains(measure.name());
         usable &= allowed;
         problems.add(
@@ -120,6 +125,9 @@ final class NativeEngine implements Engine {
     if (spec.image() instanceof RootImage.Folder(Path path)) {
       request.with(Frame.IMAGE, path.toAbsolutePath().normalize().toString());
     }
+    if (spec.volume() != null) {
+      request.with(Frame.VOLUME, spec.volume().value());
+    }
     if (spec.egressSocket() != null) {
       request.with(Frame.EGRESS, spec.egressSocket().toAbsolutePath().toString());
     }
@@ -141,6 +149,14 @@ final class NativeEngine implements Engine {
     }
   }
 
+  @Override
+  public Optional<Volumes> volumes() {
+    boolean possible =
+        capabilities().isolation().measures().stream()
+            .anyMatch(measure -> measure.name().equals(VOLUME) && measure.applied());
+    return possible ? Optional.of(new NativeVolumes(server)) : Optional.empty();
+  }
+
   /** The guest has its socket already when it starts; this returns when it serves it. */
   private static void awaitGuest(NativeMachine machine) throws IOException {
     try {
@@ -151,7 +167,7 @@ final class NativeEngine implements Engine {
     }
   }
 
-  /** A guest that is busy or frozen may not answer, but one that hangs up is on its way out. */
+  /** A guest that is busy may not answer, but one that hangs up is on its way out. */
   private static boolean alive(NativeMachine machine) {
     try {
       ping(machine, RECOVER_SECONDS);
@@ -216,7 +232,7 @@ final class NativeEngine implements Engine {
         if (known.contains(sandbox.id())) {
           continue;
         }
-        if (sandbox.running() && alive(machine)) {
+        if (sandbox.running() && (sandbox.paused() || alive(machine))) {
           known.add(sandbox.id());
           found.add(machine);
         } else {
@@ -246,6 +262,9 @@ final class NativeEngine implements Engine {
                   "mend it on the host, or accept its absence with native.allow-missing: " + step);
       case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
       case "busy" -> new SandboxException(ErrorCode.LIMIT_REACHED, message);
+      case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
+      case "no_space" -> new SandboxException(ErrorCode.NO_SPACE, message);
+      case "not_supported" -> new SandboxException(ErrorCode.NOT_SUPPORTED, message);
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
     };
   }

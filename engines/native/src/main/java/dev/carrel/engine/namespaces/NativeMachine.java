@@ -26,16 +26,20 @@ final class NativeMachine implements Machine {
   /** The spawn server reads no larger request; an environment of that size is rare. */
   private static final int MAX_FORK = 16_000;
 
-  private final Sandbox sandbox;
   private final SpawnServer server;
   private final Path folder;
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Counters counters;
   private Usage last = Usage.NONE;
   private volatile boolean destroyed;
+  private volatile boolean paused;
+
+  /** As it was told last: limits change. */
+  private volatile Sandbox sandbox;
 
   NativeMachine(Sandbox sandbox, SpawnServer server, Path runDirectory) {
     this.sandbox = sandbox;
+    this.paused = sandbox.paused();
     this.server = server;
     this.folder = runDirectory.resolve(sandbox.id().value());
   }
@@ -150,6 +154,50 @@ final class NativeMachine implements Machine {
           : new Death(Death.Cause.CRASHED, "its guest ended with code " + code.get());
     }
     return new Death(Death.Cause.UNKNOWN, "its guest ended while no server watched it");
+  }
+
+  @Override
+  public void pause() {
+    ask("pause", Frame.of(Frame.PAUSE));
+    paused = true;
+  }
+
+  @Override
+  public void resume() {
+    ask("resume", Frame.of(Frame.RESUME));
+    paused = false;
+  }
+
+  @Override
+  public boolean paused() {
+    return paused;
+  }
+
+  @Override
+  public Limits limit(Limits wanted) {
+    Frame answer = ask("change limits", Sandbox.withLimits(Frame.of(Frame.LIMIT), wanted));
+    try {
+      sandbox = Sandbox.of(answer);
+    } catch (IOException e) {
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "change limits: " + e.getMessage(), e);
+    }
+    return sandbox.limits();
+  }
+
+  /** A request about this sandbox, which must be running. */
+  private Frame ask(String doing, Frame request) {
+    try {
+      Frame answer = server.ask(request.with(Frame.ID, id().value())).getLast();
+      if (answer.type() == Frame.FAILED) {
+        throw answer.text(Frame.KIND).equals("not_found")
+            ? new SandboxException(ErrorCode.SANDBOX_GONE, doing + ": " + id() + " is gone")
+            : NativeEngine.failure(doing, answer);
+      }
+      return answer;
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED, doing + " " + id() + ": " + e.getMessage(), e);
+    }
   }
 
   @Override

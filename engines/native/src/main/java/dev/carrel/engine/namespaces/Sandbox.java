@@ -13,6 +13,7 @@ record Sandbox(
     SandboxId id,
     long pid,
     boolean running,
+    boolean paused,
     Limits limits,
     Isolation isolation,
     List<Cgroup> cgroups) {
@@ -23,6 +24,7 @@ record Sandbox(
         new SandboxId(frame.text(Frame.ID)),
         frame.number(Frame.PID),
         frame.number(Frame.RUNNING) == 1,
+        frame.number(Frame.PAUSED) == 1,
         new Limits(
             new DataSize(frame.number(Frame.MEMORY)),
             frame.number(Frame.CPU) / MILLIS,
@@ -34,13 +36,17 @@ record Sandbox(
   }
 
   static Frame request(SandboxId id, Limits limits) {
-    return Frame.of(Frame.CREATE)
-        .with(Frame.ID, id.value())
-        .with(Frame.MEMORY, limits.memory().bytes())
-        .with(Frame.CPU, Math.round(limits.cpus() * MILLIS))
-        .with(Frame.PIDS, limits.pids())
+    return withLimits(Frame.of(Frame.CREATE).with(Frame.ID, id.value()), limits)
         .with(Frame.DISK, limits.disk().bytes())
         .with(Frame.NOFILE, limits.openFiles());
+  }
+
+  /** Adds the limits that can change while it runs. */
+  static Frame withLimits(Frame request, Limits limits) {
+    return request
+        .with(Frame.MEMORY, limits.memory().bytes())
+        .with(Frame.CPU, Math.round(limits.cpus() * MILLIS))
+        .with(Frame.PIDS, limits.pids());
   }
 
   static Isolation isolation(Frame frame) {

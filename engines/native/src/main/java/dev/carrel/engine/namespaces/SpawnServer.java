@@ -1,5 +1,6 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Text;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -30,6 +31,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class SpawnServer implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(30);
+
+  /** For what copies files or takes memory back. */
+  private static final Duration LONG_ANSWER = Duration.ofMinutes(10);
+
   private static final Duration START = Duration.ofSeconds(15);
   private static final int ATTEMPTS = 5;
   private static final int MAX_KEPT = 8;
@@ -39,6 +44,7 @@ final class SpawnServer implements AutoCloseable {
 
   private final Path runDirectory;
   private final Path libDirectory;
+  private final Path volumeDirectory;
   private final Path socket;
   private final ConcurrentLinkedDeque<SpawnConnection> kept = new ConcurrentLinkedDeque<>();
   private final Semaphore slots = new Semaphore(MAX_REQUESTS, true);
@@ -46,9 +52,10 @@ final class SpawnServer implements AutoCloseable {
   private volatile @Nullable String build;
   private volatile boolean closed;
 
-  SpawnServer(Path runDirectory, Path libDirectory) {
-    this.runDirectory = runDirectory;
-    this.libDirectory = libDirectory;
+  SpawnServer(EngineSettings settings) {
+    this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
+    this.libDirectory = settings.libDirectory().toAbsolutePath().normalize();
+    this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
     this.socket = runDirectory.resolve("spawn.sock");
   }
 
@@ -73,7 +80,7 @@ final class SpawnServer implements AutoCloseable {
       } catch (ClosedByInterruptException e) {
         throw e;
       } catch (ClosedChannelException e) {
-        throw new IOException("the spawn server gave no answer in " + ANSWER.toSeconds() + " s", e);
+        throw new IOException("the spawn server gave no answer in " + patience(request), e);
       } catch (IOException e) {
         // The server that this connection was kept for has ended. Its sandboxes live on.
         if (undo.isPresent()) {
@@ -103,14 +110,14 @@ final class SpawnServer implements AutoCloseable {
   }
 
   private List<Frame> exchange(SpawnConnection connection, Frame request) throws IOException {
-    Future<?> deadline = closeAfter(connection, ANSWER);
+    Future<?> deadline = closeAfter(connection, patience(request));
     boolean reusable = false;
     try {
       connection.send(request);
       var answers = new ArrayList<Frame>();
       do {
         answers.add(connection.receive());
-      } while (request.type() == Frame.LIST && answers.getLast().type() == Frame.SANDBOX);
+      } while (isListed(request, answers.getLast()));
       reusable = !closed && kept.size() < MAX_KEPT;
       if (closed) {
         leaveIfIdle(connection);
@@ -124,6 +131,17 @@ final class SpawnServer implements AutoCloseable {
         connection.close();
       }
     }
+  }
+
+  private static boolean isListed(Frame request, Frame answer) {
+    return (request.type() == Frame.LIST && answer.type() == Frame.SANDBOX)
+        || (request.type() == Frame.VOLUMES && answer.type() == Frame.VOLUME_IS);
+  }
+
+  private static Duration patience(Frame request) {
+    return request.type() == Frame.VOLUME_COPY || request.type() == Frame.LIMIT
+        ? LONG_ANSWER
+        : ANSWER;
   }
 
   private static void leaveIfIdle(SpawnConnection connection) throws IOException {
@@ -193,6 +211,8 @@ final class SpawnServer implements AutoCloseable {
                 runDirectory.toString(),
                 "--lib",
                 libDirectory.toString(),
+                "--volumes",
+                volumeDirectory.toString(),
                 "--build",
                 build())
             .redirectErrorStream(true)
@@ -221,13 +241,14 @@ final class SpawnServer implements AutoCloseable {
     }
   }
 
-  /** Tells builds of the guest program apart. */
+  /** Tells builds of the guest program apart, and servers that keep volumes elsewhere. */
   private String build() throws IOException {
     String known = build;
     if (known == null) {
       byte[] program = Files.readAllBytes(libDirectory.resolve("guest"));
       var sum = new CRC32C();
       sum.update(program);
+      sum.update(volumeDirectory.toString().getBytes(StandardCharsets.UTF_8));
       known = program.length + "-" + Long.toHexString(sum.getValue());
       build = known;
     }

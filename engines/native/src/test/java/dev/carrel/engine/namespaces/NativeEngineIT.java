@@ -15,4 +15,9 @@ final class NativeEngineIT extends EngineContract {
   protected boolean isolates() {
     return true;
   }
+
+  @Override
+  protected boolean keepsVolumes() {
+    return true;
+  }
 }

@@ -19,6 +19,12 @@ final class OrdinaryUserContract extends EngineContract {
     return true;
   }
 
+  /** Loop devices are root's. */
+  @Override
+  protected boolean keepsVolumes() {
+    return false;
+  }
+
   @Override
   protected Set<String> allowMissing() {
     String names = System.getProperty("carrel.test.allow-missing", "");

@@ -48,6 +48,11 @@ final class SandboxLifeIT extends MachineTests {
     return true;
   }
 
+  @Override
+  protected boolean keepsVolumes() {
+    return true;
+  }
+
   @Test
   void frozenSandboxCanBeDestroyed() throws Exception {
     Machine machine = start();

@@ -32,6 +32,11 @@ final class SpawnServerIT extends MachineTests {
     return true;
   }
 
+  @Override
+  protected boolean keepsVolumes() {
+    return true;
+  }
+
   @Test
   void sandboxesOutliveAKilledServerAndTheNextOneAdoptsThem() {
     Machine machine = start();

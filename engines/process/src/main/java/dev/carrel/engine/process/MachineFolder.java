@@ -2,22 +2,21 @@ package dev.carrel.engine.process;
 
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.TimeUnit;
 
 /** Everything that one machine has on disk: {@code <run>/<id>/}. Gone, the machine is gone. */
 record MachineFolder(SandboxId id, Path path) {
   private static final String STATE = "process.properties";
-  private static final long REMOVAL_SECONDS = 60;
 
   static MachineFolder in(Path runDirectory, SandboxId id) {
     return new MachineFolder(id, runDirectory.resolve(id.value()));
@@ -35,24 +34,23 @@ record MachineFolder(SandboxId id, Path path) {
     return path.resolve("guest.sock");
   }
 
-  Path workspace() {
-    return path.resolve("workspace");
-  }
-
   Path log() {
     return path.resolve("guest.log");
   }
 
   /** Makes it, with a state that names no process yet, so that a crash leaves no unknown folder. */
-  void create(Limits limits) throws IOException {
-    var ours = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-    Files.createDirectory(path, ours);
-    write(properties(limits));
-    Files.createDirectory(workspace(), ours);
+  void create(MachineSpec spec) throws IOException {
+    Files.createDirectory(path, ProcessVolumes.OURS);
+    write(properties(spec));
   }
 
-  void record(Limits limits, HostProcess guest) throws IOException {
-    Properties properties = properties(limits);
+  /** The workspace of a machine that has no volume. */
+  Path makeWorkspace() throws IOException {
+    return Files.createDirectory(path.resolve("workspace"), ProcessVolumes.OURS);
+  }
+
+  void record(MachineSpec spec, HostProcess guest) throws IOException {
+    Properties properties = properties(spec);
     properties.setProperty("pid", Long.toString(guest.pid()));
     properties.setProperty("started", Long.toString(guest.started()));
     write(properties);
@@ -68,6 +66,10 @@ record MachineFolder(SandboxId id, Path path) {
         (int) number(properties, "open-files"));
   }
 
+  Optional<VolumeId> volume() throws IOException {
+    return Optional.ofNullable(read().getProperty("volume")).map(VolumeId::new);
+  }
+
   /** The guest, if it was recorded; it may have ended since. */
   Optional<HostProcess> guest() throws IOException {
     Properties properties = read();
@@ -76,38 +78,17 @@ record MachineFolder(SandboxId id, Path path) {
         : Optional.empty();
   }
 
-  /**
-   * Removes it with all it holds. The commands had the workspace to themselves: paths may be longer
-   * than any one call takes and folders closed even to us, so the work is left to the system's own
-   * tools, which know both.
-   */
+  /** Removes it with all it holds; a volume is not in it. */
   void remove() throws IOException {
-    if (Files.exists(path) && !succeeds("rm", "-rf", "--", path.toString())) {
-      succeeds("chmod", "-R", "u+rwX", "--", path.toString());
-      if (!succeeds("rm", "-rf", "--", path.toString())) {
-        throw new IOException("cannot remove " + path);
-      }
-    }
+    HostTree.remove(path);
   }
 
-  private static boolean succeeds(String... command) throws IOException {
-    Process process =
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    try {
-      return process.waitFor(REMOVAL_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    } finally {
-      process.destroyForcibly();
-    }
-  }
-
-  private static Properties properties(Limits limits) {
+  private static Properties properties(MachineSpec spec) {
+    Limits limits = spec.limits();
     var properties = new Properties();
+    if (spec.volume() != null) {
+      properties.setProperty("volume", spec.volume().value());
+    }
     properties.setProperty("memory", Long.toString(limits.memory().bytes()));
     properties.setProperty("cpus", Double.toString(limits.cpus()));
     properties.setProperty("pids", Integer.toString(limits.pids()));

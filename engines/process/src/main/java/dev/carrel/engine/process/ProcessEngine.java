@@ -10,12 +10,13 @@ import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
+import dev.carrel.spi.Volumes;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -61,7 +63,8 @@ final class ProcessEngine implements Engine {
                   "landlock",
                   "workspace-limit",
                   "tmpfs-tmp",
-                  "nofile-limit")
+                  "nofile-limit",
+                  "volume")
               .map(name -> new Isolation.Measure(name, false, "the engine 'process' has none"))
               .toList());
 
@@ -71,10 +74,13 @@ final class ProcessEngine implements Engine {
 
   private final Path runDirectory;
   private final Path guestProgram;
+  private final ProcessVolumes volumes;
+  private final ReentrantLock starting = new ReentrantLock();
   private final Set<SandboxId> started = ConcurrentHashMap.newKeySet();
 
   ProcessEngine(EngineSettings settings) {
     this.runDirectory = settings.runDirectory().toAbsolutePath();
+    this.volumes = new ProcessVolumes(settings.volumeDirectory().toAbsolutePath());
     this.guestProgram = settings.libDirectory().toAbsolutePath().resolve("guest");
   }
 
@@ -103,13 +109,17 @@ final class ProcessEngine implements Engine {
     MachineFolder folder = MachineFolder.in(runDirectory, id);
     requireShort(folder.socket());
     started.add(id);
+    starting.lock();
     try {
-      Files.createDirectories(
-          runDirectory,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-      folder.create(spec.limits());
+      Files.createDirectories(runDirectory, ProcessVolumes.OURS);
+      if (spec.volume() != null) {
+        requireFree(spec.volume());
+      }
+      folder.create(spec);
     } catch (IOException e) {
       throw failed("folder", "cannot make " + folder.path() + ": " + e, e);
+    } finally {
+      starting.unlock();
     }
     try {
       return launch(folder, spec);
@@ -139,18 +149,40 @@ final class ProcessEngine implements Engine {
   @Override
   public void close() {}
 
+  @Override
+  public Optional<Volumes> volumes() {
+    return Optional.of(volumes);
+  }
+
+  /** A volume is one machine's at a time; which has it stands in the machine's folder. */
+  private void requireFree(VolumeId volume) throws IOException {
+    try (Stream<Path> folders = Files.list(runDirectory)) {
+      for (Path path : folders.toList()) {
+        Optional<MachineFolder> other = MachineFolder.recognise(path);
+        if (other.isPresent()
+            && other.get().volume().equals(Optional.of(volume))
+            && other.get().guest().map(HostProcess::alive).orElse(true)) {
+          throw new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "start, volume: " + volume + " is in use by " + other.get().id());
+        }
+      }
+    }
+  }
+
   private Machine launch(MachineFolder folder, MachineSpec spec) throws IOException {
+    Path workspace = spec.volume() == null ? folder.makeWorkspace() : volumes.open(spec.volume());
     List<String> command = new ArrayList<>();
     // A session of its own, so that Ctrl-C in the server's terminal does not end it.
     command.addAll(List.of("setsid", guestProgram.toString(), "init"));
     command.addAll(List.of("--socket", folder.socket().toString()));
-    command.addAll(List.of("--workspace", folder.workspace().toString()));
+    command.addAll(List.of("--workspace", workspace.toString()));
     if (spec.egressSocket() != null) {
       command.addAll(List.of("--egress", spec.egressSocket().toString()));
     }
     var builder =
         new ProcessBuilder(command)
-            .directory(folder.workspace().toFile())
+            .directory(workspace.toFile())
             .redirectInput(new File("/dev/null"))
             .redirectErrorStream(true)
             .redirectOutput(folder.log().toFile());
@@ -162,7 +194,7 @@ final class ProcessEngine implements Engine {
     HostProcess guest =
         HostProcess.find(child.pid())
             .orElseThrow(() -> failed("guest", "it ended at once: " + log(folder), null));
-    folder.record(spec.limits(), guest);
+    folder.record(spec, guest);
     awaitAnswer(folder, child);
     return new ProcessMachine(folder, spec.limits(), guest, child);
   }

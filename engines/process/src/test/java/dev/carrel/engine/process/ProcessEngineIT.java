@@ -14,4 +14,9 @@ final class ProcessEngineIT extends EngineContract {
   protected boolean isolates() {
     return false;
   }
+
+  @Override
+  protected boolean keepsVolumes() {
+    return true;
+  }
 }

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
  * <p>A promise about isolation holds where the machine reports the measure as applied; where it
  * does not, the test holds the engine to having said so, and nothing is skipped.
  */
-public abstract class EngineContract extends GuestContract {
+public abstract class EngineContract extends LastingContract {
   private static final int PARALLEL = 20;
 
   /**

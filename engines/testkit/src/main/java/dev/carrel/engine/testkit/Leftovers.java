@@ -44,6 +44,26 @@ public final class Leftovers {
     return found;
   }
 
+  /** Loop devices of this host that hold a file below the folder. */
+  public static List<String> loops(Path folder) {
+    try (Stream<Path> devices = Files.list(Path.of("/sys/block"))) {
+      return devices
+          .map(device -> device.getFileName() + ": " + backingFile(device))
+          .filter(text -> text.contains(": " + folder + "/"))
+          .toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String backingFile(Path device) {
+    try {
+      return Files.readString(device.resolve("loop/backing_file")).strip();
+    } catch (IOException e) {
+      return ""; // another kind, free, or let go while we looked
+    }
+  }
+
   /** Live processes of this host with the word in their command line. */
   public static List<Long> processes(String word) {
     return processes(text -> text.contains(word));

@@ -39,6 +39,14 @@ public abstract class MachineTests {
     return Set.of();
   }
 
+  /** Whether files can outlive a machine here. */
+  protected abstract boolean keepsVolumes();
+
+  /** What is started where a test asks for a spec. */
+  protected MachineSpec prepared(MachineSpec spec) {
+    return spec;
+  }
+
   /** Where the engine keeps its state: short, for the sake of socket paths. */
   protected Path newRunDirectory() throws IOException {
     return Files.createTempDirectory("carrel-");
@@ -59,6 +67,7 @@ public abstract class MachineTests {
     engine().close();
     List<String> ids = machines.stream().map(machine -> machine.id().value()).toList();
     assertThat(Leftovers.of(ids, runDirectory)).isEmpty();
+    assertThat(Leftovers.loops(runDirectory)).isEmpty();
     Leftovers.delete(runDirectory);
   }
 
@@ -103,7 +112,7 @@ public abstract class MachineTests {
   }
 
   protected final Machine start(MachineSpec spec) {
-    Machine machine = engine().start(SandboxId.random(), spec);
+    Machine machine = engine().start(SandboxId.random(), prepared(spec));
     machines.add(machine);
     return machine;
   }

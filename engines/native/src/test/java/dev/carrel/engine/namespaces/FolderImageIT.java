@@ -46,11 +46,6 @@ final class FolderImageIT extends MachineTests {
     return true;
   }
 
-  @Override
-  protected boolean keepsVolumes() {
-    return true;
-  }
-
   @BeforeEach
   void makeImage() throws Exception {
     image = Files.createTempDirectory("carrel-image-");

@@ -48,11 +48,6 @@ final class SandboxLifeIT extends MachineTests {
     return true;
   }
 
-  @Override
-  protected boolean keepsVolumes() {
-    return true;
-  }
-
   @Test
   void frozenSandboxCanBeDestroyed() throws Exception {
     Machine machine = start();

@@ -32,11 +32,6 @@ final class SpawnServerIT extends MachineTests {
     return true;
   }
 
-  @Override
-  protected boolean keepsVolumes() {
-    return true;
-  }
-
   @Test
   void sandboxesOutliveAKilledServerAndTheNextOneAdoptsThem() {
     Machine machine = start();

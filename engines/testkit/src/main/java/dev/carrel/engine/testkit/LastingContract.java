@@ -29,6 +29,9 @@ import org.junit.jupiter.api.Test;
 abstract class LastingContract extends GuestContract {
   private static final Duration SOON = Duration.ofSeconds(10);
 
+  /** Whether files can outlive a machine here. */
+  protected abstract boolean keepsVolumes();
+
   private static MachineSpec on(VolumeId volume) {
     return on(volume, spec().limits());
   }
@@ -169,7 +172,7 @@ abstract class LastingContract extends GuestContract {
     Machine machine = start(on(volume));
     // Each round writes to one file and then to the other: at no moment are they two lines apart.
     String write =
-        "i=0; echo ready; while :; do i=$((i+1)); echo line $i >> one; echo line $i >> two; done";
+        "i=0; : > two; echo ready; while :; do i=$((i+1)); echo line $i >> one; echo line $i >> two; done";
     try (ExecSession writer =
         Guest.of(machine)
             .exec(ExecId.random(), ExecRequest.of(Command.shell(write), Finished.ENVIRONMENT))) {

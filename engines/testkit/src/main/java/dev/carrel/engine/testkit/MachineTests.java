@@ -39,9 +39,6 @@ public abstract class MachineTests {
     return Set.of();
   }
 
-  /** Whether files can outlive a machine here. */
-  protected abstract boolean keepsVolumes();
-
   /** What is started where a test asks for a spec. */
   protected MachineSpec prepared(MachineSpec spec) {
     return spec;

@@ -1,10 +1,12 @@
 package dev.carrel.control;
 
 import dev.carrel.control.context.Contexts;
+import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Engines;
+import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Recovery;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxWatch;
@@ -38,11 +40,15 @@ public final class Control implements AutoCloseable {
   private final Contexts contexts;
   private final Files files;
   private final SandboxWatch watch;
+  private final LifeSettings.OnShutdown onShutdown;
 
   private Control(ControlSettings settings, List<Engine> engineList) {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
-    sandboxes = new Sandboxes(settings.sandboxes(), settings.pools(), engines, database, telemetry);
+    onShutdown = settings.sandboxes().life().onShutdown();
+    sandboxes =
+        new Sandboxes(
+            settings.sandboxes(), settings.pools(), engines, database, telemetry, new Events());
     var keys = new RequestKeys(database, settings.keys());
     execs =
         new Execs(
@@ -105,12 +111,18 @@ public final class Control implements AutoCloseable {
     return telemetry;
   }
 
-  /** Takes no new work, writes what is to be written, and leaves the sandboxes running. */
+  /**
+   * Takes no new work, writes what is to be written, and leaves the sandboxes running or stops them
+   * as the settings say.
+   */
   @Override
   public void close() {
     sandboxes.close();
     sandboxes.pools().close();
     watch.close();
+    if (onShutdown == LifeSettings.OnShutdown.STOP) {
+      sandboxes.stopAll();
+    }
     contexts.close();
     execs.close();
     database.close();

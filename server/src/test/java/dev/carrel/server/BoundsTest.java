@@ -64,12 +64,12 @@ class BoundsTest {
           server.post(
               dying + path,
               "{\"command\":\"true\",\"code\":\"1\",\"language\":\"bash\",\"path\":\"a\"}");
-      assertThat(answer.status()).as(path).isEqualTo(410);
-      assertThat(answer.code()).isEqualTo("sandbox_gone");
+      assertThat(answer.status()).as(path).isEqualTo(409);
+      assertThat(answer.code()).isEqualTo("wrong_state");
       assertThat(answer.json().get("cause").asText()).isNotEmpty();
-      assertThat(answer.json().get("hint").asText()).isNotEmpty();
+      assertThat(answer.json().get("hint").asText()).contains("start it again");
     }
-    assertThat(server.get(dying + "/files/a").status()).isEqualTo(410);
+    assertThat(server.get(dying + "/files/a").status()).isEqualTo(409);
     assertThat(server.delete(dying).status()).isEqualTo(204);
   }
 

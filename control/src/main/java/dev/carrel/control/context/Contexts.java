@@ -351,7 +351,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       var cell = new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, note);
       RunningSandbox.Use use = running.use();
       context.cell(cell);
-      var run = new Run(context, kernel, cell);
+      var run = new Run(running, context, kernel, cell);
       Future<?> alarm = timer.schedule(() -> timeOut(run), timeout.toNanos(), TimeUnit.NANOSECONDS);
       cell.whenOver(
           result -> {
@@ -505,20 +505,25 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     if (closed) {
       return;
     }
-    Thread.ofVirtual()
-        .name(run.context().id() + "-stop")
-        .start(
-            () -> {
-              try {
-                run.cell().stopWaiting();
-                run.kernel().interrupt();
-                if (!run.cell().await(settings.interruptGrace())) {
-                  end(run.kernel());
-                }
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-            });
+    // Nothing can be interrupted where nothing moves: a paused one waits until it goes on.
+    run.sandbox()
+        .whenAwake(
+            () ->
+                Thread.ofVirtual()
+                    .name(run.context().id() + "-stop")
+                    .start(() -> interruptOrEnd(run)));
+  }
+
+  private void interruptOrEnd(Run run) {
+    try {
+      run.cell().stopWaiting();
+      run.kernel().interrupt();
+      if (!run.cell().await(settings.interruptGrace())) {
+        end(run.kernel());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static void end(Kernel kernel) throws InterruptedException {
@@ -564,7 +569,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   }
 
   /** A cell under way. */
-  private record Run(LiveContext context, Kernel kernel, Cell cell) {}
+  private record Run(RunningSandbox sandbox, LiveContext context, Kernel kernel, Cell cell) {}
 
   /** A cell with a key, and whether an earlier request started it. */
   private record Keyed(CellRecord cell, boolean replay) {}

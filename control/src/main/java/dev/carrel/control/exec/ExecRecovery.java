@@ -89,6 +89,8 @@ final class ExecRecovery {
   }
 
   private void join(Exec row) {
+    RunningSandbox.Use use = sandbox.use();
+    boolean joined = false;
     try {
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
       Path path = spills.file(sandbox.id(), row.id());
@@ -106,15 +108,21 @@ final class ExecRecovery {
               over -> {
                 box.noteSpill(row.id(), share.taken());
                 box.freeSlot();
+                use.close();
                 onEnd.ended(sandbox, box, over);
               });
       replay(log, live);
       box.takeSlot();
       box.add(live);
+      joined = true;
       live.begin();
     } catch (IOException | SandboxException e) {
       LOG.warn("exec {} could not be joined again: {}", row.id(), e.toString());
       noteLost(store, row, settings.maxRetained());
+    } finally {
+      if (!joined) {
+        use.close();
+      }
     }
   }
 

@@ -101,7 +101,8 @@ final class ExecStarter {
       boolean background,
       RequestKeys.@Nullable Claim claim) {
     box.takeSlot();
-    RunningSandbox.@Nullable Use use = background ? null : sandbox.use();
+    // Also in the background: what runs is work.
+    RunningSandbox.Use use = sandbox.use();
     boolean begun = false;
     try {
       Exec exec = beginning(sandbox, command, background);
@@ -121,9 +122,7 @@ final class ExecStarter {
               over -> {
                 box.noteSpill(id, share.taken());
                 box.freeSlot();
-                if (use != null) {
-                  use.close();
-                }
+                use.close();
                 onEnd(sandbox, box, over);
               });
       box.add(live);
@@ -138,9 +137,7 @@ final class ExecStarter {
     } finally {
       if (!begun) {
         box.freeSlot();
-        if (use != null) {
-          use.close();
-        }
+        use.close();
       }
     }
   }

@@ -131,13 +131,19 @@ final class LiveExec {
     sandbox.guest().signal(id(), signal, scope.guest());
   }
 
-  /** Ends the whole tree; no matter if it has ended already. */
+  /**
+   * Ends the whole tree, that of a paused sandbox once it goes on; no matter if it has ended
+   * already.
+   */
   void kill() {
-    try {
-      signal(SIGKILL, SignalScope.TREE);
-    } catch (SandboxException e) {
-      LOG.debug("exec {} could not be killed, it has ended: {}", id(), e.message());
-    }
+    sandbox.whenAwake(
+        () -> {
+          try {
+            signal(SIGKILL, SignalScope.TREE);
+          } catch (SandboxException e) {
+            LOG.debug("exec {} could not be killed, it has ended: {}", id(), e.message());
+          }
+        });
   }
 
   void stdin(ByteBuffer bytes, boolean last) {

@@ -15,6 +15,7 @@ public final class FileDownload implements AutoCloseable {
   private final FileEntry entry;
   private final long offset;
   private final long length;
+  private final RunningSandbox.Use use;
 
   FileDownload(
       RunningSandbox sandbox,
@@ -27,6 +28,7 @@ public final class FileDownload implements AutoCloseable {
     this.entry = entry;
     this.offset = offset;
     this.length = length;
+    this.use = sandbox.use();
   }
 
   public FileEntry entry() {
@@ -66,6 +68,7 @@ public final class FileDownload implements AutoCloseable {
 
   @Override
   public void close() {
+    use.close();
     source.close();
   }
 }

@@ -21,6 +21,7 @@ public final class FileEvents implements AutoCloseable {
   private final RunningSandbox sandbox;
   private final Predicate<String> wanted;
   private final BlockingQueue<Item> items = new ArrayBlockingQueue<>(BUFFERED);
+  private final RunningSandbox.Use use;
   private final Thread reader;
   private boolean over;
 
@@ -28,6 +29,7 @@ public final class FileEvents implements AutoCloseable {
     this.watch = watch;
     this.wanted = wanted;
     this.sandbox = sandbox;
+    this.use = sandbox.use();
     this.reader = Thread.ofVirtual().name(sandbox.id() + "-watch").start(this::read);
   }
 
@@ -53,6 +55,7 @@ public final class FileEvents implements AutoCloseable {
 
   @Override
   public void close() {
+    use.close();
     watch.close();
     reader.interrupt();
   }

@@ -10,6 +10,8 @@ import java.util.Objects;
 
 /** The ways a sandbox ends, each with what to do next, and what its callers are told then. */
 final class Failures {
+  static final String MAX_LIFE = "max_life";
+
   private static final String AGAIN = "start it again, its files are kept; ";
 
   private Failures() {}
@@ -53,6 +55,22 @@ final class Failures {
         "idle",
         "it was not used for " + timeout.toSeconds() + " s",
         "give it a larger idle_timeout_seconds if that is too short");
+  }
+
+  static Failure maxLife(Duration life) {
+    return new Failure(
+        MAX_LIFE,
+        "it has run for " + life.toSeconds() + " s, as long as it may",
+        "a start begins a new life; PATCH max_life_seconds to have a longer one");
+  }
+
+  static Failure evicted() {
+    return new Failure(
+        "evicted", "it was idle and its place was needed", "start it when there is room again");
+  }
+
+  static Failure shutdown() {
+    return new Failure("shutdown", "its server ended", "start it when you need it");
   }
 
   /** What to throw for one that has no machine. */

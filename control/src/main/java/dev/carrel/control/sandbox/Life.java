@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.telemetry.Telemetry;
@@ -40,6 +41,7 @@ final class Life {
   private final SandboxStore store;
   private final WorkspaceVolumes volumes;
   private final Telemetry telemetry;
+  private final Events events;
   private final Turns turns = new Turns();
   private final List<SandboxListener> listeners = new CopyOnWriteArrayList<>();
   private final Map<SandboxId, RunningSandbox> running = new ConcurrentHashMap<>();
@@ -54,13 +56,15 @@ final class Life {
       Room room,
       SandboxStore store,
       WorkspaceVolumes volumes,
-      Telemetry telemetry) {
+      Telemetry telemetry,
+      Events events) {
     this.settings = settings;
     this.machines = machines;
     this.room = room;
     this.store = store;
     this.volumes = volumes;
     this.telemetry = telemetry;
+    this.events = events;
   }
 
   void listen(SandboxListener listener) {
@@ -152,6 +156,7 @@ final class Life {
           ErrorCode.SANDBOX_GONE, "sandbox " + row.id() + " was deleted while it started");
     }
     telemetry.time("sandboxes_started", Duration.ofNanos(System.nanoTime() - begin));
+    tell(started, "started", cause);
     return live.snapshot();
   }
 
@@ -172,10 +177,9 @@ final class Life {
       }
       requireNoRemains(id);
       Sandbox next = row.edit().status(SandboxStatus.CREATING).ended(row.stoppedAt(), null).build();
-      return switch (store.revive(row, next, cause, room.limit())) {
+      return switch (room.take(row.tenant(), limit -> store.revive(row, next, cause, limit))) {
         case Reservation.Made(Sandbox creating) -> launch(creating, cause);
-        case Reservation.Full(boolean tenant) -> throw room.full(tenant);
-        case Reservation.Existing _, Reservation.Moved _ -> throw changed(id);
+        case Reservation.Existing _, Reservation.Full _, Reservation.Moved _ -> throw changed(id);
       };
     }
   }
@@ -202,6 +206,26 @@ final class Life {
     return stopped;
   }
 
+  /** Stops it unless somebody has used it since {@code uses} were counted. */
+  boolean stopUnused(RunningSandbox live, long uses, Failure why) {
+    try (Turn _ = turn(live.id())) {
+      if (running.get(live.id()) != live || live.uses() != uses || live.busy()) {
+        return false;
+      }
+      stop(live, why);
+      return true;
+    }
+  }
+
+  /** Removes it unless somebody has used it since {@code uses} were counted. */
+  void removeUnused(RunningSandbox live, long uses, String cause) {
+    try (Turn _ = turn(live.id())) {
+      if (running.get(live.id()) == live && live.uses() == uses && !live.busy()) {
+        remove(live.snapshot(), cause);
+      }
+    }
+  }
+
   /** Holds every process where it is. */
   Sandbox pause(SandboxId id, String cause) {
     try (Turn _ = turn(id)) {
@@ -224,7 +248,7 @@ final class Life {
         return false;
       }
       pause(live, cause);
-      if (live.uses() != uses) {
+      if (live.uses() != uses || live.busy()) {
         resume(live, "used");
         return false;
       }
@@ -315,6 +339,7 @@ final class Life {
     volumes.drop(row);
     store.remove(row);
     telemetry.count("sandboxes_destroyed");
+    tell(row, "destroyed", "removed");
   }
 
   private Machine obtain(Sandbox row) {
@@ -381,7 +406,26 @@ final class Life {
       throw Failures.notFound(live.id());
     }
     live.row(after);
+    tell(
+        after,
+        before.status() == SandboxStatus.PAUSED && status == SandboxStatus.RUNNING
+            ? "resumed"
+            : status.wireName(),
+        cause);
     return after;
+  }
+
+  /** Announces an end that has not come yet. */
+  void tell(Sandbox row, Instant end, IdlePolicy.Verdict.End then) {
+    events.tell(
+        row.tenant(),
+        "sandbox.expiring",
+        row.id(),
+        Map.of("at", end.toString(), "then", then.how().wireName(), "cause", then.why().cause()));
+  }
+
+  private void tell(Sandbox row, String what, String cause) {
+    events.tell(row.tenant(), "sandbox." + what, row.id(), Map.of("cause", cause));
   }
 
   /** Ends a machine that nobody may use any more. */
@@ -440,8 +484,11 @@ final class Life {
             // Nothing was ever in it.
             .volume(first ? null : row.volume())
             .build();
-    if (store.transition(row, failed, failure.cause()) && first) {
-      volumes.drop(row);
+    if (store.transition(row, failed, failure.cause())) {
+      tell(failed, "failed", failure.cause());
+      if (first) {
+        volumes.drop(row);
+      }
     }
     return new SandboxException(
             reason.code(),

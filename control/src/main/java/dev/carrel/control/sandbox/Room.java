@@ -1,28 +1,50 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.SandboxStore.Limit;
+import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** How many sandboxes there may be at once. */
 final class Room {
+  private static final int ATTEMPTS = 5;
+
   private final SandboxSettings settings;
   private final Telemetry telemetry;
+  private @Nullable Eviction eviction;
 
   Room(SandboxSettings settings, Telemetry telemetry) {
     this.settings = settings;
     this.telemetry = telemetry;
   }
 
-  Limit limit() {
-    return new Limit(
-        settings.maxSandboxesPerTenant(),
-        settings.maxSandboxes(),
-        settings.life().maxVolumeMbPerTenant() << 20);
+  /** Set once, before the first place is taken. */
+  void eviction(Eviction newEviction) {
+    eviction = newEviction;
   }
 
-  SandboxException full(boolean tenant) {
+  /** Takes a place, another's if need be and allowed; throws when all are taken. */
+  Reservation take(String tenant, Function<Limit, Reservation> attempt) {
+    var limit =
+        new Limit(
+            settings.maxSandboxesPerTenant(),
+            settings.maxSandboxes(),
+            settings.life().maxVolumeMbPerTenant() << 20);
+    for (int i = 1; ; i++) {
+      Reservation reservation = attempt.apply(limit);
+      if (!(reservation instanceof Reservation.Full(boolean byTenant))) {
+        return reservation;
+      }
+      if (eviction == null || i == ATTEMPTS || !eviction.makeRoom(byTenant ? tenant : "")) {
+        throw full(byTenant);
+      }
+    }
+  }
+
+  private SandboxException full(boolean tenant) {
     telemetry.count("sandboxes_refused_by_limit");
     return tenant
         ? new SandboxException(

@@ -12,6 +12,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -33,6 +36,9 @@ public final class RunningSandbox {
 
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
+  private static final Duration SAMPLE = Duration.ofSeconds(2);
+  // Two hundredths of a core: more than waiting and housekeeping take, less than any work.
+  private static final long WORK_NANOS_PER_MILLI = 20_000;
   private static final Duration DEAF_AFTER = Duration.ofSeconds(2);
   private static final Duration ATTACH_PATIENCE = Duration.ofSeconds(5);
 
@@ -46,13 +52,17 @@ public final class RunningSandbox {
   private final LongAdder downloaded = new LongAdder();
   private final AtomicInteger busy = new AtomicInteger();
   private final AtomicLong uses = new AtomicLong();
+  private final Queue<Runnable> whenAwake = new ConcurrentLinkedQueue<>();
   private volatile Sandbox row;
   private volatile Map<String, String> environment;
   private volatile long lastActivityMillis;
   private volatile boolean unsaved;
   private volatile boolean ending;
   private volatile boolean paused;
-  private @Nullable Runnable whenAwake;
+  private volatile long workedMillis;
+  private long sampledMillis;
+  private long sampledCpu;
+  private @Nullable Instant announced;
 
   RunningSandbox(Sandbox row, Machine machine, Life life) {
     this.row = row;
@@ -114,9 +124,12 @@ public final class RunningSandbox {
   public Use use() {
     busy.incrementAndGet();
     touch();
+    var open = new AtomicBoolean(true);
     return () -> {
-      busy.decrementAndGet();
-      touch();
+      if (open.compareAndSet(true, false)) {
+        busy.decrementAndGet();
+        touch();
+      }
     };
   }
 
@@ -180,12 +193,11 @@ public final class RunningSandbox {
     return paused;
   }
 
-  /** Runs this now, or if it is paused once it goes on. */
+  /** Runs this now, or if it is paused once it goes on; never, when it ends before. */
   public void whenAwake(Runnable work) {
-    if (paused) {
-      whenAwake = work;
-    } else {
-      work.run();
+    whenAwake.add(work);
+    if (!paused) {
+      awake();
     }
   }
 
@@ -213,11 +225,9 @@ public final class RunningSandbox {
     paused = newPaused;
   }
 
-  /** It goes on after a pause; the caller has its turn. */
+  /** It goes on after a pause. */
   void awake() {
-    Runnable work = whenAwake;
-    whenAwake = null;
-    if (work != null) {
+    for (Runnable work = whenAwake.poll(); work != null; work = whenAwake.poll()) {
       work.run();
     }
   }
@@ -260,9 +270,43 @@ public final class RunningSandbox {
     return was;
   }
 
-  boolean idle(Instant now) {
-    Duration timeout = row.expiry().idleTimeout();
-    return !timeout.isZero() && busy.get() == 0 && now.isAfter(lastActivity().plus(timeout));
+  /** Whether something is under way in it. */
+  boolean busy() {
+    return busy.get() > 0;
+  }
+
+  /** When somebody used it last, or it worked by itself. */
+  Instant usedAt() {
+    return Instant.ofEpochMilli(Math.max(lastActivityMillis, workedMillis));
+  }
+
+  /**
+   * Whether its processes have used the CPU lately, though nobody asked; true also until that is
+   * known. For one thread, which asks from time to time.
+   */
+  boolean works() {
+    long now = System.currentTimeMillis();
+    long elapsed = now - sampledMillis;
+    if (elapsed < SAMPLE.toMillis()) {
+      return true;
+    }
+    long cpu = machine.usage().cpuNanos();
+    long used = cpu - sampledCpu;
+    boolean comparable = elapsed < SAMPLE.toMillis() * 10;
+    sampledMillis = now;
+    sampledCpu = cpu;
+    if (comparable && used > elapsed * WORK_NANOS_PER_MILLI) {
+      workedMillis = now;
+      return true;
+    }
+    return !comparable;
+  }
+
+  /** Whether this end was not announced yet; from now on it is. */
+  boolean announce(Instant end) {
+    boolean fresh = !end.equals(announced);
+    announced = end;
+    return fresh;
   }
 
   private static Map<String, String> environment(Map<String, String> own) {

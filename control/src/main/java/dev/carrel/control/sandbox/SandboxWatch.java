@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.time.Instant;
@@ -20,6 +21,7 @@ public final class SandboxWatch implements AutoCloseable {
   private final Sandboxes sandboxes;
   private final Life life;
   private final SandboxStore store;
+  private final IdlePolicy policy;
   private final SandboxSettings settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
@@ -29,6 +31,7 @@ public final class SandboxWatch implements AutoCloseable {
     this.sandboxes = sandboxes;
     this.life = sandboxes.life();
     this.store = sandboxes.store();
+    this.policy = new IdlePolicy(settings.stoppedRetention(), settings.life().warning());
     this.settings = settings;
     this.thread = Thread.ofVirtual().name("sandbox-watch").start(this::watch);
   }
@@ -87,8 +90,46 @@ public final class SandboxWatch implements AutoCloseable {
   private void look(RunningSandbox sandbox, Instant now) {
     if (sandbox.machine().death().isPresent()) {
       life.died(sandbox);
-    } else if (!sandbox.paused() && sandbox.idle(now)) {
-      life.stop(sandbox.id(), Failures.idle(sandbox.row().expiry().idleTimeout()));
+      return;
+    }
+    long uses = sandbox.uses();
+    Sandbox row = sandbox.row();
+    switch (policy.of(row, sandbox.usedAt(), sandbox.busy(), now)) {
+      case IdlePolicy.Verdict.Keep _ -> {}
+      case IdlePolicy.Verdict.Warn(Instant end, IdlePolicy.Verdict.End then) -> {
+        if (sandbox.announce(end)) {
+          life.tell(row, end, then);
+        }
+      }
+      case IdlePolicy.Verdict.End(OnIdle how, Failure why) -> {
+        boolean idle = !why.cause().equals(Failures.MAX_LIFE);
+        if (!idle || sandbox.paused() || !sandbox.works()) {
+          end(sandbox, uses, how, why, idle);
+        }
+      }
+    }
+  }
+
+  private void end(RunningSandbox sandbox, long uses, OnIdle how, Failure why, boolean idle) {
+    switch (how) {
+      case PAUSE -> {
+        try {
+          life.pauseUnused(sandbox, uses, why.cause());
+        } catch (SandboxException e) {
+          if (e.code() != ErrorCode.NOT_SUPPORTED) {
+            throw e;
+          }
+          life.stopUnused(sandbox, uses, why);
+        }
+      }
+      case STOP -> {
+        if (idle) {
+          life.stopUnused(sandbox, uses, why);
+        } else {
+          life.stop(sandbox.id(), why);
+        }
+      }
+      case DESTROY -> life.removeUnused(sandbox, uses, why.cause());
     }
   }
 

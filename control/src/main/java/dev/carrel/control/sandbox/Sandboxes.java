@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Database;
@@ -17,12 +18,15 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The sandboxes of this server: made, found, changed and removed. Safe for many threads; who only
  * looks never waits for who changes.
  */
 public final class Sandboxes {
+  private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
   private static final int ATTEMPTS = 5;
 
   private static final Caller NOBODY = Caller.user("nobody", "pool");
@@ -35,6 +39,7 @@ public final class Sandboxes {
   private final WorkspaceVolumes volumes;
   private final Life life;
   private final WarmPools pools;
+  private final Events events;
   private volatile boolean closed;
 
   public Sandboxes(
@@ -42,7 +47,8 @@ public final class Sandboxes {
       PoolSettings poolSettings,
       Engines engines,
       Database database,
-      Telemetry telemetry) {
+      Telemetry telemetry,
+      Events events) {
     this.settings = settings;
     this.rules = new SandboxRules(settings);
     this.engines = engines;
@@ -50,7 +56,9 @@ public final class Sandboxes {
     this.store = new SandboxStore(database);
     var machines = new Machines(engines, rules);
     this.volumes = new WorkspaceVolumes(new VolumeStore(database), machines);
-    this.life = new Life(settings.life(), machines, room, store, volumes, telemetry);
+    this.events = events;
+    this.life = new Life(settings.life(), machines, room, store, volumes, telemetry, events);
+    room.eviction(new Eviction(settings.life(), life, telemetry));
     this.pools = new WarmPools(poolSettings, new Boxes(), telemetry);
   }
 
@@ -86,14 +94,15 @@ public final class Sandboxes {
       RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
       Sandbox row = row(caller, request, engine, box);
       try (Turn _ = life.turn(row.id())) {
-        switch (store.reserve(row, room.limit())) {
+        switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
           case Reservation.Made(Sandbox made) -> {
+            events.tell(made.tenant(), "sandbox.created", made.id(), Map.of());
             RunningSandbox mine = box;
             box = null;
             return new Obtained(launch(made, mine), true);
           }
-          case Reservation.Full(boolean tenant) -> throw room.full(tenant);
-          case Reservation.Moved _ -> throw new IllegalStateException("a new row cannot move");
+          case Reservation.Full _, Reservation.Moved _ ->
+              throw new IllegalStateException("a new row cannot move");
           case Reservation.Existing(Sandbox existing) -> {
             try {
               return new Obtained(life.start(existing.id(), "session_key"), false);
@@ -230,9 +239,55 @@ public final class Sandboxes {
     return store.page(null, SandboxQuery.all()).statusCounts();
   }
 
+  /**
+   * News of all sandboxes that the caller may see.
+   *
+   * @param after the last event seen; null: from now on
+   */
+  public Events.Subscription events(Caller caller, @Nullable Long after) {
+    return events.listen(tenant(caller), null, after);
+  }
+
+  /** News of one sandbox. */
+  public Events.Subscription events(Caller caller, SandboxId id, @Nullable Long after) {
+    requireVisible(caller, id);
+    return events.listen(tenant(caller), id, after);
+  }
+
   /** From now on nothing is started; what runs goes on. */
   public void close() {
     closed = true;
+  }
+
+  /** Stops all that runs, all at once. */
+  public void stopAll() {
+    var stopping = new ArrayList<Thread>();
+    for (RunningSandbox sandbox : life.running()) {
+      stopping.add(
+          Thread.ofVirtual().name("stop-" + sandbox.id()).start(() -> stopQuietly(sandbox)));
+    }
+    boolean interrupted = false;
+    for (Thread thread : stopping) {
+      while (thread.isAlive()) {
+        try {
+          thread.join();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void stopQuietly(RunningSandbox sandbox) {
+    try {
+      life.stop(sandbox.id(), Failures.shutdown());
+    } catch (SandboxException e) {
+      // The next start sees to what did not end in order.
+      LOG.warn("sandbox {} was not stopped: {}", sandbox.id(), e.message());
+    }
   }
 
   Life life() {

@@ -27,6 +27,7 @@ public final class RestApi {
     new DocsRoutes().addTo(router);
     new SandboxRoutes(control.sandboxes()).addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
+    new EventRoutes(control.sandboxes()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);

@@ -33,6 +33,7 @@ class DescriptionTest {
           Map.entry("Sandbox", SandboxView.class),
           Map.entry("Failure", SandboxView.FailureView.class),
           Map.entry("SandboxPage", SandboxRoutes.Page.class),
+          Map.entry("Event", EventRoutes.View.class),
           Map.entry("ExecResult", ExecViews.Result.class),
           Map.entry("FileChange", ExecViews.FileChange.class),
           Map.entry("Exec", ExecViews.ExecInfo.class),

@@ -69,8 +69,46 @@ class SandboxRoutesTest {
   @Test
   void theSameSessionKeyIsTheSameSandbox() {
     String body = "{\"session_key\":\"notebook\"}";
-    String first = server.post(ALL, body).json().get("id").asText();
-    assertThat(server.post(ALL, body).json().get("id").asText()).isEqualTo(first);
+    Answer first = server.post(ALL, body);
+    assertThat(first.status()).isEqualTo(201);
+    String id = first.json().get("id").asText();
+    assertThat(server.post(ALL + "/" + id + "/stop").status()).isEqualTo(200);
+    Answer second = server.post(ALL, body);
+    assertThat(second.status()).isEqualTo(200);
+    assertThat(second.json().get("id").asText()).isEqualTo(id);
+    assertThat(second.json().get("status").asText()).isEqualTo("running");
+  }
+
+  @Test
+  void aStoppedSandboxSaysHowToGoOnAndDoes() {
+    String path = server.sandbox();
+    server.post(path + "/exec", "{\"command\":\"echo kept > file\"}");
+    JsonNode stopped = server.post(path + "/stop").json();
+    assertThat(stopped.get("status").asText()).isEqualTo("stopped");
+    assertThat(stopped.get("persistent").asBoolean()).isTrue();
+    Answer refused = server.post(path + "/exec", "{\"command\":\"true\"}");
+    assertThat(refused.status()).isEqualTo(409);
+    assertThat(refused.code()).isEqualTo("wrong_state");
+    assertThat(refused.json().get("hint").asText()).contains("start it again");
+
+    assertThat(server.post(path + "/start").json().get("status").asText()).isEqualTo("running");
+    Answer kept = server.post(path + "/exec", "{\"command\":\"cat file\"}");
+    assertThat(kept.json().get("stdout").asText()).isEqualTo("kept\n");
+    assertThat(server.get(path).json().get("status").asText()).isEqualTo("running");
+    // Running already: nothing to do.
+    assertThat(server.post(path + "/resume").status()).isEqualTo(200);
+  }
+
+  @Test
+  void anEphemeralSandboxCannotComeBack() {
+    String path = ALL + "/" + server.post(ALL, "{\"ephemeral\":true}").json().get("id").asText();
+    JsonNode sandbox = server.get(path).json();
+    assertThat(sandbox.get("persistent").asBoolean()).isFalse();
+    assertThat(sandbox.get("on_idle").asText()).isEqualTo("pause");
+    server.post(path + "/stop");
+    assertThat(server.post(path + "/start").status()).isEqualTo(410);
+    assertThat(server.delete(path).status()).isEqualTo(204);
+    assertThat(server.delete(path).status()).isEqualTo(204);
   }
 
   @Test

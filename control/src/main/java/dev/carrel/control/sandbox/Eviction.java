@@ -1,0 +1,53 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.SandboxException;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * Makes room for a new sandbox where the operator allows it: stops the one that was idle for
+ * longest. Never one that is busy, and never one whose files would be lost.
+ */
+final class Eviction {
+  private final boolean allowed;
+  private final Life life;
+  private final Telemetry telemetry;
+
+  Eviction(LifeSettings settings, Life life, Telemetry telemetry) {
+    this.allowed = settings.evictWhenFull();
+    this.life = life;
+    this.telemetry = telemetry;
+  }
+
+  /**
+   * Whether there is room for one more now.
+   *
+   * @param tenant whose limit is reached; empty: the server's
+   */
+  boolean makeRoom(String tenant) {
+    if (!allowed) {
+      return false;
+    }
+    List<RunningSandbox> candidates =
+        life.running().stream()
+            .filter(sandbox -> tenant.isEmpty() || sandbox.row().tenant().equals(tenant))
+            .filter(sandbox -> sandbox.row().persistent() && !sandbox.busy())
+            .sorted(Comparator.comparing(RunningSandbox::usedAt))
+            .toList();
+    return candidates.stream().anyMatch(this::evict);
+  }
+
+  private boolean evict(RunningSandbox sandbox) {
+    try {
+      if (life.stopUnused(sandbox, sandbox.uses(), Failures.evicted())) {
+        telemetry.count("sandboxes_evicted");
+        return true;
+      }
+    } catch (SandboxException e) {
+      // Gone while we came: then there is room too, or the next one has to go.
+      return !life.running().contains(sandbox);
+    }
+    return false;
+  }
+}

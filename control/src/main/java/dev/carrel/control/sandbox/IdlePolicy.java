@@ -1,0 +1,79 @@
+package dev.carrel.control.sandbox;
+
+import java.time.Duration;
+import java.time.Instant;
+
+/** Decides what is to become of a sandbox that nobody seems to use, or that has lived for long. */
+final class IdlePolicy {
+  private final Duration retention;
+  private final Duration warning;
+
+  /**
+   * @param retention how long a paused one is kept after it was idle
+   * @param warning how long before an end it is announced
+   */
+  IdlePolicy(Duration retention, Duration warning) {
+    this.retention = retention;
+    this.warning = warning;
+  }
+
+  /**
+   * Looks at one.
+   *
+   * @param usedAt when somebody used it or it worked by itself
+   * @param busy whether something is under way in it
+   */
+  Verdict of(Sandbox sandbox, Instant usedAt, boolean busy, Instant now) {
+    Verdict byAge = ofAge(sandbox, now);
+    if (byAge instanceof Verdict.End || busy) {
+      return byAge;
+    }
+    Verdict byUse = ofUse(sandbox, usedAt, now);
+    return byUse instanceof Verdict.Keep ? byAge : byUse;
+  }
+
+  private Verdict ofAge(Sandbox sandbox, Instant now) {
+    Duration life = sandbox.expiry().maxLife();
+    Instant started = sandbox.startedAt();
+    if (life.isZero() || started == null) {
+      return new Verdict.Keep();
+    }
+    return at(started.plus(life), life, now, new Verdict.End(OnIdle.STOP, Failures.maxLife(life)));
+  }
+
+  private Verdict ofUse(Sandbox sandbox, Instant usedAt, Instant now) {
+    Duration timeout = sandbox.expiry().idleTimeout();
+    if (timeout.isZero()) {
+      return new Verdict.Keep();
+    }
+    Failure idle = Failures.idle(timeout);
+    if (sandbox.status() == SandboxStatus.PAUSED) {
+      // It still has its memory. What cannot be kept without it goes as any stopped one does.
+      OnIdle then = sandbox.persistent() ? OnIdle.STOP : OnIdle.DESTROY;
+      return at(usedAt.plus(timeout).plus(retention), timeout, now, new Verdict.End(then, idle));
+    }
+    return at(usedAt.plus(timeout), timeout, now, new Verdict.End(sandbox.expiry().onIdle(), idle));
+  }
+
+  private Verdict at(Instant end, Duration span, Instant now, Verdict.End then) {
+    if (!now.isBefore(end)) {
+      return then;
+    }
+    Duration half = span.dividedBy(2);
+    Instant warn = end.minus(warning.compareTo(half) < 0 ? warning : half);
+    // Nothing is lost by a pause.
+    return now.isBefore(warn) || then.how() == OnIdle.PAUSE
+        ? new Verdict.Keep()
+        : new Verdict.Warn(end, then);
+  }
+
+  /** What to do now. */
+  sealed interface Verdict {
+    record Keep() implements Verdict {}
+
+    /** It is about to end. */
+    record Warn(Instant at, End then) implements Verdict {}
+
+    record End(OnIdle how, Failure why) implements Verdict {}
+  }
+}

@@ -1,0 +1,176 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.event.Event;
+import dev.carrel.control.event.Events;
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.exec.SignalScope;
+import dev.carrel.control.files.FileEvents;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What ends by itself, what does not, and who is told. */
+final class ExpiryIT {
+  private static final LifeSettings USUAL = LifeSettings.defaults();
+
+  @Test
+  void whatRunsInTheBackgroundAndWhoWatchesKeepItAlive() throws Exception {
+    try (var fixture = fixture(USUAL)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox brief =
+          CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP));
+      Sandbox working = sandboxes.create(ALICE, brief);
+      ExecStream job =
+          fixture.control().execs().start(ALICE, working.id(), Command.of("sleep", "999"), true);
+      Sandbox watched = sandboxes.create(ALICE, brief);
+      FileEvents watch = fixture.control().files().watch(ALICE, watched.id(), ".", true);
+      Sandbox idle = sandboxes.create(ALICE, brief);
+
+      eventually(() -> status(fixture, idle) == SandboxStatus.STOPPED);
+      assertThat(status(fixture, working)).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(status(fixture, watched)).isEqualTo(SandboxStatus.RUNNING);
+      fixture.control().execs().signal(ALICE, working.id(), job.id(), 9, SignalScope.TREE);
+      watch.close();
+      eventually(() -> status(fixture, working) == SandboxStatus.STOPPED);
+      eventually(() -> status(fixture, watched) == SandboxStatus.STOPPED);
+    }
+  }
+
+  @Test
+  void anIdleOneIsDestroyedWhereThatIsThePolicy() throws Exception {
+    try (var fixture = fixture(USUAL)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox sandbox =
+          sandboxes.create(
+              ALICE,
+              CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.DESTROY)));
+      eventually(() -> sandboxes.list(ALICE, SandboxQuery.all()).total() == 0);
+      sandboxes.delete(ALICE, sandbox.id());
+    }
+  }
+
+  @Test
+  void aLifeThatIsOverIsAnnouncedAndStoppedAndAPatchExtendsIt() throws Exception {
+    try (var fixture = fixture(USUAL)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Events.Subscription news = sandboxes.events(ALICE, null);
+      CreateSandbox mortal =
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(0L, null, 2L));
+      Sandbox extended = sandboxes.create(ALICE, mortal);
+      sandboxes.patch(
+          ALICE,
+          extended.id(),
+          new PatchSandbox(
+              new CreateSandbox.Size(null, null, null, null),
+              new CreateSandbox.Expiry(null, null, 3600L),
+              null,
+              null,
+              null));
+      Sandbox sandbox = sandboxes.create(ALICE, mortal);
+      ExecStream job =
+          fixture.control().execs().start(ALICE, sandbox.id(), Command.of("sleep", "999"), true);
+
+      eventually(() -> status(fixture, sandbox) == SandboxStatus.STOPPED);
+      assertThat(sandboxes.get(ALICE, sandbox.id()).failure())
+          .satisfies(failure -> assertThat(failure.cause()).isEqualTo("max_life"));
+      assertThat(status(fixture, extended)).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(fixture.control().execs().get(ALICE, sandbox.id(), job.id()).running()).isFalse();
+      List<Event> told = new ArrayList<>();
+      for (Event e = news.next(Duration.ZERO); e != null; e = news.next(Duration.ZERO)) {
+        if (sandbox.id().equals(e.sandbox())) {
+          told.add(e);
+        }
+      }
+      assertThat(told)
+          .extracting(Event::kind)
+          .containsExactly(
+              "sandbox.created", "sandbox.started", "sandbox.expiring", "sandbox.stopped");
+      assertThat(told.get(2).details()).containsEntry("then", "stop").containsKey("at");
+      // A new start is a new life.
+      sandboxes.start(ALICE, sandbox.id());
+      assertThat(status(fixture, sandbox)).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
+  void theLongestIdleOneMakesRoomWhereThatIsAllowed() throws Exception {
+    try (var fixture = fixture(with(true, LifeSettings.OnShutdown.KEEP))) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox first = fixture.sandbox();
+      Sandbox second = fixture.sandbox();
+      Sandbox busy = fixture.sandbox();
+      ExecStream job =
+          fixture.control().execs().start(ALICE, busy.id(), Command.of("sleep", "999"), true);
+      fixture.control().execs().run(ALICE, first.id(), Command.of("true"));
+
+      Sandbox fourth = fixture.sandbox();
+      assertThat(status(fixture, second)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(sandboxes.get(ALICE, second.id()).failure())
+          .satisfies(failure -> assertThat(failure.cause()).isEqualTo("evicted"));
+      sandboxes.start(ALICE, second.id());
+      assertThat(status(fixture, first)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(status(fixture, busy)).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(status(fixture, fourth)).isEqualTo(SandboxStatus.RUNNING);
+      fixture.control().execs().signal(ALICE, busy.id(), job.id(), 9, SignalScope.TREE);
+    }
+    try (var fixture = fixture(USUAL)) {
+      for (int i = 0; i < 3; i++) {
+        fixture.sandbox();
+      }
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(fixture::sandbox)
+          .matches(e -> e.code() == ErrorCode.LIMIT_REACHED);
+    }
+  }
+
+  @Test
+  void aServerThatEndsStopsItsSandboxesWhereThatIsThePolicy() throws Exception {
+    try (var fixture = fixture(with(false, LifeSettings.OnShutdown.STOP))) {
+      Sandbox sandbox = fixture.sandbox();
+      fixture.control().close();
+      assertThat(LifeIT.guests(sandbox.id())).isEmpty();
+      fixture.reopen();
+      assertThat(status(fixture, sandbox)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(fixture.control().sandboxes().get(ALICE, sandbox.id()).failure())
+          .satisfies(failure -> assertThat(failure.cause()).isEqualTo("shutdown"));
+    }
+  }
+
+  private static SandboxStatus status(ControlFixture fixture, Sandbox sandbox) {
+    return fixture.control().sandboxes().get(ALICE, sandbox.id()).status();
+  }
+
+  private static LifeSettings with(boolean evict, LifeSettings.OnShutdown onShutdown) {
+    return new LifeSettings(
+        USUAL.startTimeout(),
+        Duration.ofMillis(200),
+        USUAL.maxLife(),
+        USUAL.warning(),
+        evict,
+        USUAL.orphanMinAge(),
+        onShutdown,
+        USUAL.maxVolumeMbPerTenant());
+  }
+
+  private static ControlFixture fixture(LifeSettings life) throws IOException {
+    return new ControlFixture(
+        settings ->
+            settings.withSandboxes(
+                settings
+                    .sandboxes()
+                    .withMaxSandboxes(10, 3)
+                    .withWatch(Duration.ofDays(1), Duration.ofMillis(50))
+                    .withLife(life)));
+  }
+}

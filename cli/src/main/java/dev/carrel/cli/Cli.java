@@ -82,6 +82,8 @@ public final class Cli {
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("snapshot", () -> snapshot(session));
+    commands.put("volume", () -> volume(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("doctor", () -> new DoctorCommand(session));
     commands.putAll(host.furtherCommands());
@@ -99,7 +101,23 @@ public final class Cli {
         .addSubcommand(new SandboxChange.Stop(session))
         .addSubcommand(new SandboxChange.Pause(session))
         .addSubcommand(new SandboxChange.Resume(session))
+        .addSubcommand(new SandboxChange.Fork(session))
         .addSubcommand(new SandboxCommand.Delete(session));
+  }
+
+  private static CommandLine snapshot(Session session) {
+    return new CommandLine(new SnapshotCommand())
+        .addSubcommand(new SnapshotCommand.Create(session))
+        .addSubcommand(new SnapshotCommand.ListAll(session))
+        .addSubcommand(new SnapshotCommand.Restore(session))
+        .addSubcommand(new SnapshotCommand.Delete(session));
+  }
+
+  private static CommandLine volume(Session session) {
+    return new CommandLine(new VolumeCommand())
+        .addSubcommand(new VolumeCommand.Create(session))
+        .addSubcommand(new VolumeCommand.ListAll(session))
+        .addSubcommand(new VolumeCommand.Delete(session));
   }
 
   private static CommandLine files(Session session) {

@@ -89,4 +89,13 @@ abstract class SandboxChange implements Callable<Integer> {
       super(session, "resuming", Sandbox::resume);
     }
   }
+
+  @Command(
+      name = "fork",
+      description = "Start a new sandbox like each of these, with the files of this moment.")
+  static final class Fork extends SandboxChange {
+    Fork(Session session) {
+      super(session, "forking", Sandbox::fork);
+    }
+  }
 }

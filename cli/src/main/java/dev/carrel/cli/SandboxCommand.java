@@ -73,6 +73,18 @@ final class SandboxCommand extends CommandGroup {
     private boolean ephemeral;
 
     @Option(
+        names = "--volume",
+        paramLabel = "NAME",
+        description = "Your volume to use as /workspace; made when there is none.")
+    private @Nullable String volume;
+
+    @Option(
+        names = "--snapshot",
+        paramLabel = "ID",
+        description = "Begin with the files of this snapshot.")
+    private @Nullable String snapshot;
+
+    @Option(
         names = {"-m", "--metadata"},
         paramLabel = "NAME=VALUE",
         description = "Label it; may be repeated.")
@@ -92,7 +104,9 @@ final class SandboxCommand extends CommandGroup {
               .withIdleTimeout(idleTimeout == null ? null : Duration.ofSeconds(idleTimeout))
               .withOnIdle(onIdle)
               .withMaxLife(maxLife == null ? null : Duration.ofSeconds(maxLife))
-              .withEphemeral(ephemeral ? true : null);
+              .withEphemeral(ephemeral ? true : null)
+              .withVolume(volume)
+              .withSnapshotId(snapshot);
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
         SandboxInfo info;

@@ -1,6 +1,8 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SnapshotId;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +37,7 @@ public record CreateSandbox(
         null,
         new Size(null, null, null, null),
         new Expiry(null, null, null),
-        new Storage(null),
+        Storage.DEFAULT,
         null,
         Map.of(),
         Map.of(),
@@ -173,6 +175,26 @@ public record CreateSandbox(
    * Where its files are.
    *
    * @param ephemeral true: in memory, gone with the machine
+   * @param volume the tenant's volume to use, by name; made when there is none
+   * @param snapshot what to begin with; null: nothing
    */
-  public record Storage(@Nullable Boolean ephemeral) {}
+  public record Storage(
+      @Nullable Boolean ephemeral, @Nullable String volume, @Nullable SnapshotId snapshot) {
+    public static final Storage DEFAULT = new Storage(null, null, null);
+    public static final Storage EPHEMERAL = new Storage(true, null, null);
+
+    public Storage {
+      if (volume != null) {
+        NamedVolumes.checkName("volume", volume);
+        if (snapshot != null) {
+          throw SandboxException.invalid(
+              "volume", "a sandbox begins with a volume or with a snapshot, not with both");
+        }
+      }
+      if (Boolean.TRUE.equals(ephemeral) && (volume != null || snapshot != null)) {
+        throw SandboxException.invalid(
+            "ephemeral", "files in memory are neither in a volume nor from a snapshot");
+      }
+    }
+  }
 }

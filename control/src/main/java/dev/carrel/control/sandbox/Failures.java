@@ -69,6 +69,10 @@ final class Failures {
         "evicted", "it was idle and its place was needed", "start it when there is room again");
   }
 
+  static Failure restored() {
+    return new Failure("restored", "its files are being replaced", "try again in a moment");
+  }
+
   static Failure shutdown() {
     return new Failure("shutdown", "its server ended", "start it when you need it");
   }

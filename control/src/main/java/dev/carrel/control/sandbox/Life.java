@@ -11,6 +11,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -85,13 +86,22 @@ final class Life {
     return turns.take(id, settings.startTimeout().plus(PATIENCE));
   }
 
-  /** From creating to running. The caller has the turn. One that cannot start is failed. */
+  /** As {@link #launch(Sandbox, String, Runnable)}, with the files that are there. */
   Sandbox launch(Sandbox row, String cause) {
-    long begin = System.nanoTime();
-    return begin(row, new RunningSandbox(row, cold(row), this), cause, begin);
+    return launch(row, cause, () -> {});
   }
 
-  /** As {@link #launch}, with a box that was made before its owner came. */
+  /**
+   * From creating to running. The caller has the turn. One that cannot start is failed.
+   *
+   * @param files brings its files to their place
+   */
+  Sandbox launch(Sandbox row, String cause, Runnable files) {
+    long begin = System.nanoTime();
+    return begin(row, new RunningSandbox(row, cold(row, files), this), cause, begin);
+  }
+
+  /** As {@link #launch(Sandbox, String)}, with a box that was made before its owner came. */
   Sandbox launch(Sandbox row, RunningSandbox box, String cause) {
     long begin = System.nanoTime();
     try {
@@ -109,7 +119,7 @@ final class Life {
 
   /** A machine for what has no row yet. */
   RunningSandbox box(Sandbox row) {
-    return new RunningSandbox(row, cold(row), this);
+    return new RunningSandbox(row, cold(row, () -> {}), this);
   }
 
   /** Ends a box that never had an owner. */
@@ -119,10 +129,11 @@ final class Life {
     volumes.drop(box.row());
   }
 
-  private Machine cold(Sandbox row) {
-    stragglers.add(row.id());
+  private Machine cold(Sandbox row, Runnable files) {
     Machine machine;
     try {
+      files.run();
+      stragglers.add(row.id());
       machine =
           Bounded.call(
               "start of " + row.id(),
@@ -141,11 +152,14 @@ final class Life {
 
   private Sandbox begin(Sandbox row, RunningSandbox live, String cause, long begin) {
     Machine machine = live.machine();
+    Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     Sandbox started =
         row.edit()
             .status(SandboxStatus.RUNNING)
             .applied(machine.isolation(), machine.limits())
-            .started(Instant.now())
+            .started(now)
+            // Somebody wanted it: what was before its last end does not make it idle.
+            .activity(now, row.counters())
             .build();
     live.row(started);
     live.touch();
@@ -444,6 +458,7 @@ final class Life {
     }
     if (lingering.remove(live.id(), live)) {
       listeners.forEach(listener -> listener.ended(live.id()));
+      volumes.release(live.row());
       store.note(live.id(), live.lastActivity(), live.counters());
     }
   }
@@ -488,6 +503,8 @@ final class Life {
       tell(failed, "failed", failure.cause());
       if (first) {
         volumes.drop(row);
+      } else {
+        volumes.release(row);
       }
     }
     return new SandboxException(

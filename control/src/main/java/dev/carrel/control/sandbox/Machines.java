@@ -5,10 +5,8 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.SandboxException;
-import dev.carrel.spi.Volumes;
-import java.util.Optional;
 
-/** Where the machine of a sandbox comes from, and where its files are kept. */
+/** Where the machine of a sandbox comes from. */
 final class Machines {
   private final Engines engines;
   private final SandboxRules rules;
@@ -26,11 +24,6 @@ final class Machines {
             row.id(),
             new MachineSpec(
                 rules.root(row.image()), row.limits(), null, volume == null ? null : volume.id()));
-  }
-
-  /** The volumes of an engine; empty where it keeps none. */
-  Optional<Volumes> volumes(String engine) {
-    return engines.find(engine).flatMap(Engine::volumes);
   }
 
   private Engine engine(String name) {

@@ -54,7 +54,7 @@ public final class Recovery {
       LOG.info("sandbox {} belongs to nobody: ended", orphan.id());
       destroy(orphan);
     }
-    sandboxes.volumes().sweep();
+    sandboxes.recoverVolumes();
     return adopted;
   }
 

@@ -63,6 +63,24 @@ final class SandboxRules {
   }
 
   /**
+   * As {@link #limits(CreateSandbox.Size)}, with the disk of the snapshot to begin with.
+   *
+   * @param snapshot null: none
+   */
+  Limits limits(CreateSandbox.Size asked, @Nullable Snapshot snapshot) {
+    Limits limits = limits(asked);
+    if (snapshot == null) {
+      return limits;
+    }
+    if (asked.diskMb() != null && asked.diskMb() != snapshot.size().mebibytes()) {
+      throw SandboxException.invalid(
+          "disk_mb", "the disk of a snapshot keeps its size, " + snapshot.size().mebibytes());
+    }
+    return new Limits(
+        limits.memory(), limits.cpus(), limits.pids(), snapshot.size(), limits.openFiles());
+  }
+
+  /**
    * When a new sandbox ends by itself.
    *
    * @param persistent whether its files outlive its machine: what would lose them is no default

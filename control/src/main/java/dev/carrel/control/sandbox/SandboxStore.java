@@ -159,16 +159,31 @@ final class SandboxStore {
 
   /** Changes what a PATCH may change; the status must be what the caller looked at. */
   boolean configure(Sandbox from, Sandbox next) {
+    return database.write(handle -> configure(handle, from, next));
+  }
+
+  private static boolean configure(Handle handle, Sandbox from, Sandbox next) {
+    return SandboxRow.changeable(
+                handle.createUpdate("UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED), next)
+            .bind("id", from.id().value())
+            .bind("from", from.status().wireName())
+            .bind("generation", from.generation())
+            .execute()
+        == 1;
+  }
+
+  /** Gives it another volume, and that one the name of the other; the status must not change. */
+  boolean swapVolume(Sandbox from, Sandbox next) {
     return database.write(
-        handle ->
-            SandboxRow.changeable(
-                        handle.createUpdate("UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED),
-                        next)
-                    .bind("id", from.id().value())
-                    .bind("from", from.status().wireName())
-                    .bind("generation", from.generation())
-                    .execute()
-                == 1);
+        handle -> {
+          Sandbox.Volume old = from.volume();
+          Sandbox.Volume fresh = next.volume();
+          boolean swapped = configure(handle, from, next);
+          if (swapped && old != null && fresh != null) {
+            VolumeStore.rename(handle, old.id(), fresh.id());
+          }
+          return swapped;
+        });
   }
 
   /** Removes the row for good; only its id is remembered for a while. */

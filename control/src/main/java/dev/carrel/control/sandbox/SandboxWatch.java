@@ -140,7 +140,7 @@ public final class SandboxWatch implements AutoCloseable {
         .forEach(row -> life.remove(row, "retention"));
     store.destroyed().forEach(row -> life.remove(row, "retention"));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
-    sandboxes.volumes().sweep();
+    sandboxes.sweepVolumes();
   }
 
   private void saveCounters() {

@@ -1,22 +1,17 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.event.Events;
-import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
-import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import dev.carrel.spi.VolumeId;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,18 +22,15 @@ import org.slf4j.LoggerFactory;
  */
 public final class Sandboxes {
   private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
-  private static final int ATTEMPTS = 5;
 
-  private static final Caller NOBODY = Caller.user("nobody", "pool");
-
-  private final SandboxSettings settings;
   private final SandboxRules rules;
-  private final Engines engines;
-  private final Room room;
   private final SandboxStore store;
+  private final VolumeStore volumeStore;
   private final WorkspaceVolumes volumes;
   private final Life life;
-  private final WarmPools pools;
+  private final NamedVolumes named;
+  private final Snapshots snapshots;
+  private final Births births;
   private final Events events;
   private volatile boolean closed;
 
@@ -49,17 +41,32 @@ public final class Sandboxes {
       Database database,
       Telemetry telemetry,
       Events events) {
-    this.settings = settings;
     this.rules = new SandboxRules(settings);
-    this.engines = engines;
-    this.room = new Room(settings, telemetry);
+    var room = new Room(settings, telemetry);
     this.store = new SandboxStore(database);
-    var machines = new Machines(engines, rules);
-    this.volumes = new WorkspaceVolumes(new VolumeStore(database), machines);
     this.events = events;
-    this.life = new Life(settings.life(), machines, room, store, volumes, telemetry, events);
-    room.eviction(new Eviction(settings.life(), life, telemetry));
-    this.pools = new WarmPools(poolSettings, new Boxes(), telemetry);
+    LifeSettings times = settings.life();
+    this.volumeStore = new VolumeStore(database);
+    this.volumes = new WorkspaceVolumes(volumeStore, engines, times.orphanMinAge());
+    this.life =
+        new Life(times, new Machines(engines, rules), room, store, volumes, telemetry, events);
+    room.eviction(new Eviction(times, life, telemetry));
+    this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times);
+    this.snapshots =
+        new Snapshots(this, new SnapshotStore(database), volumeStore, volumes, events, times);
+    this.births =
+        new Births(
+            settings,
+            rules,
+            engines,
+            room,
+            store,
+            volumes,
+            life,
+            snapshots,
+            poolSettings,
+            telemetry,
+            events);
   }
 
   /** Names that {@code image} may have. */
@@ -69,7 +76,7 @@ public final class Sandboxes {
 
   /** What is made ahead of need. */
   public WarmPools pools() {
-    return pools;
+    return births.pools();
   }
 
   /** To be called before the first sandbox exists. */
@@ -88,38 +95,7 @@ public final class Sandboxes {
    */
   public Obtained obtain(Caller caller, CreateSandbox request) {
     refuseWhenClosed();
-    SandboxRules.network(request.networkEnabled());
-    Engine engine = engines.choose(request.engine(), request.isolation());
-    for (int attempt = 1; ; attempt++) {
-      RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
-      Sandbox row = row(caller, request, engine, box);
-      try (Turn _ = life.turn(row.id())) {
-        switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
-          case Reservation.Made(Sandbox made) -> {
-            events.tell(made.tenant(), "sandbox.created", made.id(), Map.of());
-            RunningSandbox mine = box;
-            box = null;
-            return new Obtained(launch(made, mine), true);
-          }
-          case Reservation.Full _, Reservation.Moved _ ->
-              throw new IllegalStateException("a new row cannot move");
-          case Reservation.Existing(Sandbox existing) -> {
-            try {
-              return new Obtained(life.start(existing.id(), "session_key"), false);
-            } catch (SandboxException e) {
-              // Deleted while we came: then the key is free again.
-              if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
-                throw e;
-              }
-            }
-          }
-        }
-      } finally {
-        if (box != null) {
-          pools.giveBack(box);
-        }
-      }
-    }
+    return births.obtain(caller, request);
   }
 
   public Sandbox get(Caller caller, SandboxId id) {
@@ -234,6 +210,16 @@ public final class Sandboxes {
     }
   }
 
+  /** The volumes that outlive sandboxes. */
+  public NamedVolumes namedVolumes() {
+    return named;
+  }
+
+  /** Copies of files, and what can be made of them. */
+  public Snapshots snapshots() {
+    return snapshots;
+  }
+
   /** How many sandboxes there are in each status, of all tenants. */
   public Map<SandboxStatus, Long> counts() {
     return store.page(null, SandboxQuery.all()).statusCounts();
@@ -298,65 +284,22 @@ public final class Sandboxes {
     return store;
   }
 
-  WorkspaceVolumes volumes() {
-    return volumes;
+  /** Finishes what an earlier process began; to be called when all machines are known. */
+  void recoverVolumes() {
+    volumeStore.releaseAll();
+    snapshots.recover();
+    sweepVolumes();
   }
 
-  /**
-   * A sandbox that is to be.
-   *
-   * @param box what it is made of, or null
-   */
-  private Sandbox row(
-      Caller caller, CreateSandbox request, Engine engine, @Nullable RunningSandbox box) {
-    Instant now = Instant.now();
-    boolean persistent =
-        !Boolean.TRUE.equals(request.storage().ephemeral()) && engine.volumes().isPresent();
-    Sandbox.Volume fresh = persistent ? new Sandbox.Volume(VolumeId.random(), null) : null;
-    return new Sandbox(
-        box == null ? SandboxId.random() : box.id(),
-        caller.tenant(),
-        caller.principal(),
-        SandboxStatus.CREATING,
-        1,
-        rules.image(request.image()),
-        engine.name(),
-        engine.capabilities().runtime(),
-        null,
-        rules.limits(request.size()),
-        rules.expiry(request.expiry(), persistent),
-        false,
-        SandboxRules.environment(request.envVars()),
-        SandboxRules.metadata(request.metadata()),
-        SandboxRules.sessionKey(request.sessionKey()),
-        box == null ? fresh : box.row().volume(),
-        now,
-        now,
-        null,
-        null,
-        Sandbox.Counters.ZERO,
-        null);
+  /** Removes volumes that belong to nobody. */
+  void sweepVolumes() {
+    volumes.sweep(life::turn, births.pools()::volumes);
   }
 
-  /** Whether a box made with the defaults can become this: its disk cannot change any more. */
-  private boolean suitsPool(CreateSandbox request) {
-    return !Boolean.TRUE.equals(request.storage().ephemeral())
-        && (request.size().diskMb() == null || request.size().diskMb() == settings.diskMb());
-  }
-
-  private @Nullable RunningSandbox claim(CreateSandbox request, Engine engine) {
-    return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
-  }
-
-  private Sandbox launch(Sandbox row, @Nullable RunningSandbox box) {
-    if (box == null) {
-      return life.launch(row, "created");
-    }
-    try {
-      return life.launch(row, box, "created");
-    } finally {
-      pools.settled(box);
-    }
+  /** A new one like {@code source}; the caller has that one's turn. */
+  Sandbox fork(Caller caller, Sandbox source, Sandbox.Volume files) {
+    refuseWhenClosed();
+    return births.fork(caller, source, files);
   }
 
   private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {
@@ -420,36 +363,6 @@ public final class Sandboxes {
   /** Null: whosever. */
   private static @Nullable String tenant(Caller caller) {
     return caller.role() == Caller.Role.ADMIN ? null : caller.tenant();
-  }
-
-  /** Boxes with everything by default, of nobody. */
-  private final class Boxes implements WarmPools.Maker {
-    @Override
-    public String engine(PoolSettings.Pool pool) {
-      rules.image(pool.image());
-      return engines.choose(pool.engine(), null).name();
-    }
-
-    @Override
-    public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
-      Engine engine = engines.choose(pool.engine(), null);
-      CreateSandbox request = CreateSandbox.defaults().withImage(pool.image());
-      Sandbox row = row(NOBODY, request, engine, null);
-      if (row.volume() != null) {
-        volume.accept(row.volume().id());
-      }
-      try {
-        return life.box(row);
-      } catch (SandboxException e) {
-        volumes.drop(row);
-        throw e;
-      }
-    }
-
-    @Override
-    public void discard(RunningSandbox box) {
-      life.discard(box);
-    }
   }
 
   /**

@@ -1,37 +1,88 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
+import dev.carrel.spi.Volumes;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The volumes that sandboxes have as their /workspace. */
+/** The volumes themselves: copied, measured and removed. Safe for many threads but its sweeps. */
 final class WorkspaceVolumes {
   private static final Logger LOG = LoggerFactory.getLogger(WorkspaceVolumes.class);
+  private static final Duration COPY_LIMIT = Duration.ofMinutes(10);
 
   private final VolumeStore store;
-  private final Machines machines;
+  private final Engines engines;
+  private final Duration orphanMinAge;
+  private final Map<VolumeId, Instant> orphans = new HashMap<>();
 
-  WorkspaceVolumes(VolumeStore store, Machines machines) {
+  WorkspaceVolumes(VolumeStore store, Engines engines, Duration orphanMinAge) {
     this.store = store;
-    this.machines = machines;
+    this.engines = engines;
+    this.orphanMinAge = orphanMinAge;
   }
 
-  /** Removes the volume of a sandbox that needs it no more. */
-  void drop(Sandbox row) {
-    Sandbox.Volume volume = row.volume();
-    if (volume != null) {
-      remove(volume.id(), row.engine());
+  /** Makes {@code to} with the files of {@code from} as they are at one moment. */
+  void copy(String engine, VolumeId from, VolumeId to) {
+    Volumes volumes = require(engine);
+    Bounded.call(
+        "copy of " + from,
+        COPY_LIMIT,
+        () -> {
+          volumes.copy(from, to);
+          return volumes;
+        },
+        late -> removeLate(late, to));
+  }
+
+  /** Bytes on the host's disk; zero for one that was never used. */
+  long usedBytes(String engine, VolumeId id) {
+    try {
+      return require(engine).usedBytes(id);
+    } catch (SandboxException e) {
+      if (e.code() == ErrorCode.VOLUME_NOT_FOUND) {
+        return 0;
+      }
+      throw e;
     }
   }
 
-  /** Removes volumes whose sandbox is gone; for what an earlier attempt left. */
-  void sweep() {
-    store.unowned().forEach(volume -> remove(volume.id(), volume.engine()));
+  /** A sandbox needs its volume no more: its own goes, one with a name is free. */
+  void drop(Sandbox row) {
+    Sandbox.Volume volume = row.volume();
+    if (volume == null) {
+      return;
+    }
+    if (volume.name() == null) {
+      remove(row.engine(), volume.id());
+    } else {
+      store.release(volume.id(), row.id());
+    }
   }
 
-  private void remove(VolumeId id, String engine) {
-    var volumes = machines.volumes(engine);
+  /** A sandbox's machine is gone, and with it the use of a volume with a name. */
+  void release(Sandbox row) {
+    Sandbox.Volume volume = row.volume();
+    if (volume != null && volume.name() != null) {
+      store.release(volume.id(), row.id());
+    }
+  }
+
+  /** Removes one that nobody has; the next sweep does when it cannot be done now. */
+  void remove(String engine, VolumeId id) {
+    var volumes = engines.find(engine).flatMap(Engine::volumes);
     if (volumes.isEmpty()) {
       // Its row stays for the day when the engine is back.
       return;
@@ -43,5 +94,77 @@ final class WorkspaceVolumes {
       return;
     }
     store.remove(id);
+  }
+
+  /**
+   * Removes what belongs to nobody: rows without a sandbox at once, volumes without a row when they
+   * have been seen for a while. For one thread.
+   *
+   * @param spared those without a row that are to be somebody's
+   */
+  void sweep(Function<SandboxId, Turn> turn, Supplier<Set<VolumeId>> spared) {
+    for (VolumeStore.Unowned volume : store.unowned()) {
+      SandboxId sandbox = volume.sandbox();
+      if (sandbox == null) {
+        remove(volume.engine(), volume.id());
+        continue;
+      }
+      // It may be about to become that sandbox's: look again when nobody else changes it.
+      try (Turn _ = turn.apply(sandbox)) {
+        if (store.unowned().contains(volume)) {
+          remove(volume.engine(), volume.id());
+        }
+      }
+    }
+    sweepOrphans(spared, Instant.now());
+  }
+
+  private void sweepOrphans(Supplier<Set<VolumeId>> spared, Instant now) {
+    var seen = new HashSet<VolumeId>();
+    for (Engine engine : engines.usable()) {
+      engine.volumes().ifPresent(volumes -> sweepOrphans(volumes, spared, seen, now));
+    }
+    orphans.keySet().retainAll(seen);
+  }
+
+  private void sweepOrphans(
+      Volumes volumes, Supplier<Set<VolumeId>> spared, Set<VolumeId> seen, Instant now) {
+    // In this order: a volume is noted before it is made, and has a row before it is not spared.
+    var found = new HashSet<>(volumes.list());
+    found.removeAll(spared.get());
+    found.removeAll(store.known());
+    for (VolumeId id : found) {
+      seen.add(id);
+      if (orphans.computeIfAbsent(id, _ -> now).plus(orphanMinAge).isAfter(now)) {
+        continue;
+      }
+      LOG.info("volume {} belongs to nobody: removed", id);
+      try {
+        volumes.remove(id);
+      } catch (SandboxException e) {
+        LOG.warn("volume {} could not be removed yet: {}", id, e.message());
+      }
+    }
+  }
+
+  private Volumes require(String engine) {
+    return engines
+        .usable(engine)
+        .flatMap(Engine::volumes)
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                        ErrorCode.NOT_SUPPORTED,
+                        "engine '" + engine + "' keeps no volumes on this host")
+                    .withHint("run 'carrel doctor' to see what is missing"));
+  }
+
+  private static void removeLate(Volumes volumes, VolumeId id) {
+    try {
+      volumes.remove(id);
+    } catch (RuntimeException e) {
+      // The end of a thread that nobody waits for any more; the sweep finds the orphan.
+      LOG.warn("volume {} came too late and could not be removed", id, e);
+    }
   }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.control.files.FileEvents;
@@ -32,7 +33,10 @@ final class ExpiryIT {
           CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP));
       Sandbox working = sandboxes.create(ALICE, brief);
       ExecStream job =
-          fixture.control().execs().start(ALICE, working.id(), Command.of("sleep", "999"), true);
+          fixture
+              .control()
+              .execs()
+              .start(ALICE, working.id(), ExecStart.of(Command.of("sleep", "999")).inBackground());
       Sandbox watched = sandboxes.create(ALICE, brief);
       FileEvents watch = fixture.control().files().watch(ALICE, watched.id(), ".", true);
       Sandbox idle = sandboxes.create(ALICE, brief);
@@ -44,6 +48,25 @@ final class ExpiryIT {
       watch.close();
       eventually(() -> status(fixture, working) == SandboxStatus.STOPPED);
       eventually(() -> status(fixture, watched) == SandboxStatus.STOPPED);
+    }
+  }
+
+  @Test
+  void oneThatIsStartedAgainIsNotIdleFromBefore() throws Exception {
+    try (var fixture = fixture(USUAL)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox sandbox =
+          sandboxes.create(
+              ALICE, CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(2, null)));
+      eventually(() -> status(fixture, sandbox) == SandboxStatus.STOPPED);
+      Sandbox again = sandboxes.start(ALICE, sandbox.id());
+
+      assertThat(again.lastActivityAt()).isAfterOrEqualTo(again.startedAt());
+      eventually(() -> status(fixture, sandbox) == SandboxStatus.STOPPED);
+      List<Transition> journal = sandboxes.journal(ALICE, sandbox.id());
+      Transition started = journal.get(journal.size() - 2);
+      assertThat(Duration.between(started.at(), journal.getLast().at()))
+          .isGreaterThan(Duration.ofSeconds(2).minusMillis(100));
     }
   }
 
@@ -79,13 +102,16 @@ final class ExpiryIT {
               null));
       Sandbox sandbox = sandboxes.create(ALICE, mortal);
       ExecStream job =
-          fixture.control().execs().start(ALICE, sandbox.id(), Command.of("sleep", "999"), true);
+          fixture
+              .control()
+              .execs()
+              .start(ALICE, sandbox.id(), ExecStart.of(Command.of("sleep", "999")).inBackground());
 
       eventually(() -> status(fixture, sandbox) == SandboxStatus.STOPPED);
       assertThat(sandboxes.get(ALICE, sandbox.id()).failure())
           .satisfies(failure -> assertThat(failure.cause()).isEqualTo("max_life"));
       assertThat(status(fixture, extended)).isEqualTo(SandboxStatus.RUNNING);
-      assertThat(fixture.control().execs().get(ALICE, sandbox.id(), job.id()).running()).isFalse();
+      eventually(() -> !fixture.control().execs().get(ALICE, sandbox.id(), job.id()).running());
       List<Event> told = new ArrayList<>();
       for (Event e = news.next(Duration.ZERO); e != null; e = news.next(Duration.ZERO)) {
         if (sandbox.id().equals(e.sandbox())) {
@@ -111,8 +137,11 @@ final class ExpiryIT {
       Sandbox second = fixture.sandbox();
       Sandbox busy = fixture.sandbox();
       ExecStream job =
-          fixture.control().execs().start(ALICE, busy.id(), Command.of("sleep", "999"), true);
-      fixture.control().execs().run(ALICE, first.id(), Command.of("true"));
+          fixture
+              .control()
+              .execs()
+              .start(ALICE, busy.id(), ExecStart.of(Command.of("sleep", "999")).inBackground());
+      fixture.control().execs().run(ALICE, first.id(), ExecStart.of(Command.of("true")));
 
       Sandbox fourth = fixture.sandbox();
       assertThat(status(fixture, second)).isEqualTo(SandboxStatus.STOPPED);

@@ -10,6 +10,7 @@ import dev.carrel.control.ControlSettings;
 import dev.carrel.control.context.CodeResult;
 import dev.carrel.control.context.Context;
 import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
@@ -52,7 +53,10 @@ final class LifeIT {
     run(sandbox, "echo kept > file");
     code(sandbox, "x = 41");
     ExecStream background =
-        fixture.control().execs().start(ALICE, sandbox.id(), Command.of("sleep", "1000"), true);
+        fixture
+            .control()
+            .execs()
+            .start(ALICE, sandbox.id(), ExecStart.of(Command.of("sleep", "1000")).inBackground());
 
     Sandbox stopped = sandboxes().stop(ALICE, sandbox.id());
     assertThat(stopped.status()).isEqualTo(SandboxStatus.STOPPED);
@@ -159,7 +163,7 @@ final class LifeIT {
     CreateSandbox request =
         CreateSandbox.defaults()
             .withSessionKey("brief")
-            .withStorage(new CreateSandbox.Storage(true));
+            .withStorage(CreateSandbox.Storage.EPHEMERAL);
     Sandbox sandbox = sandboxes().create(ALICE, request);
     assertThat(sandbox.persistent()).isFalse();
     assertThat(sandbox.expiry().onIdle()).isEqualTo(OnIdle.PAUSE);
@@ -299,7 +303,7 @@ final class LifeIT {
       return fixture
           .control()
           .execs()
-          .run(ALICE, sandbox.id(), Command.shell(line))
+          .run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)))
           .stdout()
           .text();
     } catch (InterruptedException e) {

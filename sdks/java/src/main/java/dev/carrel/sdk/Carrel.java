@@ -37,6 +37,16 @@ public final class Carrel implements AutoCloseable {
     return new Sandboxes(transport);
   }
 
+  /** Volumes that outlive sandboxes. */
+  public Volumes volumes() {
+    return new Volumes(transport);
+  }
+
+  /** Copies of sandboxes' files. */
+  public Snapshots snapshots() {
+    return new Snapshots(transport);
+  }
+
   /** What the server can start sandboxes with, and what isolation each would really apply. */
   public List<EngineInfo> engines() {
     return transport.get("/api/v1/engines", ENGINES).engines();

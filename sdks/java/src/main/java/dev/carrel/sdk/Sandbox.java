@@ -3,6 +3,7 @@ package dev.carrel.sdk;
 import com.fasterxml.jackson.core.type.TypeReference;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** One sandbox. Safe for many threads. */
 public final class Sandbox {
@@ -11,6 +12,8 @@ public final class Sandbox {
   private static final TypeReference<ExecInfo> EXEC_INFO = new TypeReference<>() {};
   private static final TypeReference<ExecList> EXECS = new TypeReference<>() {};
   private static final TypeReference<CodeResult> CODE_RESULT = new TypeReference<>() {};
+
+  private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
   private final Transport transport;
   private final SandboxInfo info;
@@ -59,6 +62,32 @@ public final class Sandbox {
   /** Lets a paused one go on. */
   public Sandbox resume() {
     return change("resume");
+  }
+
+  /**
+   * Keeps its files as they are now.
+   *
+   * @param name for people
+   */
+  public SnapshotInfo snapshot(@Nullable String name) {
+    return transport.post(
+        path + "/snapshots", name == null ? Map.of() : Map.of("name", name), SNAPSHOT);
+  }
+
+  /** The snapshots of this sandbox, newest first. */
+  public List<SnapshotInfo> snapshots() {
+    return transport.get(path + "/snapshots", Snapshots.LIST).snapshots();
+  }
+
+  /** Gives it the files of a snapshot in place of its own. */
+  public Sandbox restore(String snapshotId) {
+    return new Sandbox(
+        transport, transport.post(path + "/restore", Map.of("snapshot_id", snapshotId), INFO));
+  }
+
+  /** A new sandbox like this one, with the files of this moment. */
+  public Sandbox fork() {
+    return change("fork");
   }
 
   private Sandbox change(String verb) {

@@ -17,6 +17,8 @@ public record SandboxOptions(
     @Nullable String onIdle,
     @Nullable Long maxLifeSeconds,
     @Nullable Boolean ephemeral,
+    @Nullable String volume,
+    @Nullable String snapshotId,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey) {
@@ -28,7 +30,8 @@ public record SandboxOptions(
 
   public static SandboxOptions defaults() {
     return new SandboxOptions(
-        null, null, null, null, null, null, null, null, null, null, null, Map.of(), Map.of(), null);
+        null, null, null, null, null, null, null, null, null, null, null, null, null, Map.of(),
+        Map.of(), null);
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -44,6 +47,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -63,6 +68,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -82,6 +89,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -100,6 +109,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -118,6 +129,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -136,6 +149,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -154,6 +169,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -173,6 +190,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -192,6 +211,8 @@ public record SandboxOptions(
         value,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -211,6 +232,8 @@ public record SandboxOptions(
         onIdle,
         value == null ? null : value.toSeconds(),
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         sessionKey);
@@ -230,6 +253,50 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         value,
+        volume,
+        snapshotId,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** Your volume to use as /workspace, by name; made when there is none. */
+  public SandboxOptions withVolume(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        value,
+        snapshotId,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  /** Begins with the files of a snapshot. */
+  public SandboxOptions withSnapshotId(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        volume,
+        value,
         envVars,
         metadata,
         sessionKey);
@@ -248,6 +315,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         value,
         metadata,
         sessionKey);
@@ -266,6 +335,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         value,
         sessionKey);
@@ -285,6 +356,8 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        volume,
+        snapshotId,
         envVars,
         metadata,
         value);

@@ -71,13 +71,15 @@ public final class Exchange {
     return caller;
   }
 
+  /** What the path has in this place; empty when the route has no such place. */
+  public Optional<String> findParameter(String name) {
+    return match == null ? Optional.empty() : Optional.ofNullable(match.parameters().get(name));
+  }
+
   /** A decoded segment of the path. */
   public String parameter(String name) {
-    String value = match == null ? null : match.parameters().get(name);
-    if (value == null) {
-      throw new IllegalStateException("the route has no parameter " + name);
-    }
-    return value;
+    return findParameter(name)
+        .orElseThrow(() -> new IllegalStateException("the route has no parameter " + name));
   }
 
   /** The raw segments that the route's {@code {name...}} took. */

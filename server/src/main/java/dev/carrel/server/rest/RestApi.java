@@ -28,6 +28,8 @@ public final class RestApi {
     new SandboxRoutes(control.sandboxes()).addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
     new EventRoutes(control.sandboxes()).addTo(router);
+    new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
+    new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);
@@ -36,11 +38,13 @@ public final class RestApi {
     new FsRoutes(control.files()).addTo(router);
   }
 
-  /** Why the sandbox that a request names has died. */
+  /** Why the sandbox that a request names has died; empty when it names none, or one that lives. */
   public Optional<String> causeOfDeath(Exchange exchange) {
     try {
-      var id = new SandboxId(exchange.parameter("id"));
-      return Optional.ofNullable(control.sandboxes().get(exchange.caller(), id).failure())
+      return exchange
+          .findParameter("id")
+          .map(SandboxId::new)
+          .map(id -> control.sandboxes().get(exchange.caller(), id).failure())
           .map(failure -> failure.cause());
     } catch (SandboxException e) {
       // Deleted meanwhile: then nobody can say.

@@ -16,6 +16,7 @@ import dev.carrel.server.http.Router;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.SnapshotId;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.util.List;
@@ -67,7 +68,7 @@ final class SandboxRoutes {
         isolation(fields),
         size(fields),
         expiry(fields),
-        new CreateSandbox.Storage(fields.bool("ephemeral")),
+        storage(fields),
         fields.bool("network_enabled"),
         orEmpty(fields.stringMap("env_vars")),
         orEmpty(fields.stringMap("metadata")),
@@ -125,6 +126,14 @@ final class SandboxRoutes {
         fields.decimal("cpu_cores"),
         fields.wholeNumber("disk_mb", 1, MOST),
         integer(fields.wholeNumber("pids", 1, MOST)));
+  }
+
+  private static CreateSandbox.Storage storage(Fields fields) {
+    String snapshot = fields.string("snapshot_id");
+    return new CreateSandbox.Storage(
+        fields.bool("ephemeral"),
+        fields.string("volume"),
+        snapshot == null ? null : new SnapshotId(snapshot));
   }
 
   private static CreateSandbox.Expiry expiry(Fields fields) {

@@ -23,7 +23,7 @@ class BadInputTest {
   private static final String VALID =
       """
       {"command":"true","code":"1","language":"python","path":"a","from":"a","to":"b","pattern":"a",
-       "signal":15,"rows":1,"cols":1}
+       "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa"}
       """;
 
   private final LiveServer server;

@@ -1,0 +1,264 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.SandboxStore.Reservation;
+import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.SnapshotId;
+import dev.carrel.spi.VolumeId;
+import java.time.Instant;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How sandboxes come into being: with nothing in them, from a box that was made ahead, from a
+ * snapshot, or from another sandbox.
+ */
+final class Births {
+  private static final int ATTEMPTS = 5;
+  private static final Caller NOBODY = Caller.user("nobody", "pool");
+
+  private final SandboxSettings settings;
+  private final SandboxRules rules;
+  private final Engines engines;
+  private final Room room;
+  private final SandboxStore store;
+  private final WorkspaceVolumes volumes;
+  private final Life life;
+  private final Snapshots snapshots;
+  private final WarmPools pools;
+  private final Events events;
+
+  Births(
+      SandboxSettings settings,
+      SandboxRules rules,
+      Engines engines,
+      Room room,
+      SandboxStore store,
+      WorkspaceVolumes volumes,
+      Life life,
+      Snapshots snapshots,
+      PoolSettings poolSettings,
+      Telemetry telemetry,
+      Events events) {
+    this.settings = settings;
+    this.rules = rules;
+    this.engines = engines;
+    this.room = room;
+    this.store = store;
+    this.volumes = volumes;
+    this.life = life;
+    this.snapshots = snapshots;
+    this.events = events;
+    this.pools = new WarmPools(poolSettings, new Boxes(), telemetry);
+  }
+
+  WarmPools pools() {
+    return pools;
+  }
+
+  /** As {@link Sandboxes#obtain}. */
+  Sandboxes.Obtained obtain(Caller caller, CreateSandbox request) {
+    SandboxRules.network(request.networkEnabled());
+    Engine engine = engines.choose(request.engine(), request.isolation());
+    SnapshotId from = request.storage().snapshot();
+    Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
+    for (int attempt = 1; ; attempt++) {
+      RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
+      Sandbox row = row(caller, request, engine, box, snapshot);
+      try (Turn _ = life.turn(row.id())) {
+        switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
+          case Reservation.Made(Sandbox made) -> {
+            events.tell(made.tenant(), "sandbox.created", made.id(), Map.of());
+            RunningSandbox mine = box;
+            box = null;
+            return new Sandboxes.Obtained(launch(made, mine, snapshot), true);
+          }
+          case Reservation.Full _, Reservation.Moved _ ->
+              throw new IllegalStateException("a new row cannot move");
+          case Reservation.Existing(Sandbox existing) -> {
+            try {
+              return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
+            } catch (SandboxException e) {
+              // Deleted while we came: then the key is free again.
+              if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
+                throw e;
+              }
+            }
+          }
+        }
+      } finally {
+        if (box != null) {
+          pools.giveBack(box);
+        }
+      }
+    }
+  }
+
+  /** A new one like {@code source}; the caller has that one's turn. */
+  Sandbox fork(Caller caller, Sandbox source, Sandbox.Volume files) {
+    Instant now = Instant.now();
+    var row =
+        new Sandbox(
+            SandboxId.random(),
+            source.tenant(),
+            caller.principal(),
+            SandboxStatus.CREATING,
+            1,
+            source.image(),
+            source.engine(),
+            source.runtime(),
+            null,
+            source.limits(),
+            source.expiry(),
+            source.networkEnabled(),
+            source.envVars(),
+            source.metadata(),
+            null,
+            new Sandbox.Volume(VolumeId.random(), null),
+            now,
+            now,
+            null,
+            null,
+            Sandbox.Counters.ZERO,
+            null);
+    try (Turn _ = life.turn(row.id())) {
+      return switch (room.take(row.tenant(), limit -> store.reserve(row, limit))) {
+        case Reservation.Made(Sandbox made) -> {
+          events.tell(
+              made.tenant(),
+              "sandbox.created",
+              made.id(),
+              Map.of("forked_from", source.id().value()));
+          yield life.launch(made, "forked", () -> copy(made, files.id()));
+        }
+        case Reservation.Existing _, Reservation.Full _, Reservation.Moved _ ->
+            throw new IllegalStateException("a new row cannot move");
+      };
+    }
+  }
+
+  /**
+   * A sandbox that is to be.
+   *
+   * @param box what it is made of, or null
+   * @param snapshot what it begins with, or null
+   */
+  private Sandbox row(
+      Caller caller,
+      CreateSandbox request,
+      Engine engine,
+      @Nullable RunningSandbox box,
+      @Nullable Snapshot snapshot) {
+    Instant now = Instant.now();
+    CreateSandbox.Storage storage = request.storage();
+    if (storage.volume() != null || snapshot != null) {
+      NamedVolumes.requireVolumes(engine);
+    }
+    boolean persistent = !Boolean.TRUE.equals(storage.ephemeral()) && engine.volumes().isPresent();
+    Sandbox.Volume fresh =
+        persistent ? new Sandbox.Volume(VolumeId.random(), storage.volume()) : null;
+    var row =
+        new Sandbox(
+            box == null ? SandboxId.random() : box.id(),
+            caller.tenant(),
+            caller.principal(),
+            SandboxStatus.CREATING,
+            1,
+            rules.image(request.image()),
+            engine.name(),
+            engine.capabilities().runtime(),
+            null,
+            rules.limits(request.size(), snapshot),
+            rules.expiry(request.expiry(), persistent),
+            false,
+            SandboxRules.environment(request.envVars()),
+            SandboxRules.metadata(request.metadata()),
+            SandboxRules.sessionKey(request.sessionKey()),
+            box == null ? fresh : box.row().volume(),
+            now,
+            now,
+            null,
+            null,
+            Sandbox.Counters.ZERO,
+            null);
+    if (snapshot != null) {
+      Snapshots.requireSameEngine(row, snapshot);
+    }
+    return row;
+  }
+
+  /** Whether a box made with the defaults can become this: its disk cannot change any more. */
+  private boolean suitsPool(CreateSandbox request) {
+    CreateSandbox.Storage storage = request.storage();
+    return !Boolean.TRUE.equals(storage.ephemeral())
+        && storage.volume() == null
+        && storage.snapshot() == null
+        && (request.size().diskMb() == null || request.size().diskMb() == settings.diskMb());
+  }
+
+  private @Nullable RunningSandbox claim(CreateSandbox request, Engine engine) {
+    return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
+  }
+
+  private Sandbox launch(
+      Sandbox row, @Nullable RunningSandbox box, @Nullable Snapshot snapshot) {
+    if (box == null) {
+      return life.launch(
+          row,
+          "created",
+          () -> {
+            if (snapshot != null) {
+              copy(row, snapshot.volume());
+            }
+          });
+    }
+    try {
+      return life.launch(row, box, "created");
+    } finally {
+      pools.settled(box);
+    }
+  }
+
+  private void copy(Sandbox made, VolumeId from) {
+    Sandbox.Volume volume = made.volume();
+    if (volume != null) {
+      volumes.copy(made.engine(), from, volume.id());
+    }
+  }
+
+  /** Boxes with everything by default, of nobody. */
+  private final class Boxes implements WarmPools.Maker {
+    @Override
+    public String engine(PoolSettings.Pool pool) {
+      rules.image(pool.image());
+      return engines.choose(pool.engine(), null).name();
+    }
+
+    @Override
+    public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
+      Engine engine = engines.choose(pool.engine(), null);
+      CreateSandbox request = CreateSandbox.defaults().withImage(pool.image());
+      Sandbox row = row(NOBODY, request, engine, null, null);
+      if (row.volume() != null) {
+        volume.accept(row.volume().id());
+      }
+      try {
+        return life.box(row);
+      } catch (SandboxException e) {
+        volumes.drop(row);
+        throw e;
+      }
+    }
+
+    @Override
+    public void discard(RunningSandbox box) {
+      life.discard(box);
+    }
+  }
+}

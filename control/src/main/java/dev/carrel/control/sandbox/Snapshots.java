@@ -1,0 +1,202 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.SnapshotId;
+import dev.carrel.spi.VolumeId;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Copies of sandboxes' files at one moment, and sandboxes brought back to them. A copy that is not
+ * finished is nobody's. Safe for many threads.
+ */
+public final class Snapshots {
+  private static final int MAX_NAME = 256;
+
+  private final Sandboxes sandboxes;
+  private final SnapshotStore store;
+  private final VolumeStore volumeStore;
+  private final WorkspaceVolumes volumes;
+  private final Events events;
+  private final long maxBytes;
+
+  Snapshots(
+      Sandboxes sandboxes,
+      SnapshotStore store,
+      VolumeStore volumeStore,
+      WorkspaceVolumes volumes,
+      Events events,
+      LifeSettings settings) {
+    this.sandboxes = sandboxes;
+    this.store = store;
+    this.volumeStore = volumeStore;
+    this.volumes = volumes;
+    this.events = events;
+    this.maxBytes = settings.maxVolumeMbPerTenant() << 20;
+  }
+
+  /**
+   * Copies the files as they are now; whoever writes them waits meanwhile.
+   *
+   * @param name for people; null: none
+   */
+  public Snapshot create(Caller caller, SandboxId sandbox, @Nullable String name) {
+    if (name != null && (name.isBlank() || name.length() > MAX_NAME)) {
+      throw SandboxException.invalid("name", "must have 1 to " + MAX_NAME + " characters");
+    }
+    sandboxes.requireVisible(caller, sandbox);
+    try (Turn _ = sandboxes.life().turn(sandbox)) {
+      Sandbox row = sandboxes.get(caller, sandbox);
+      var begun =
+          new Snapshot(
+              SnapshotId.random(),
+              row.tenant(),
+              sandbox,
+              VolumeId.random(),
+              row.engine(),
+              row.image(),
+              name,
+              row.limits().disk(),
+              0,
+              Instant.now().truncatedTo(ChronoUnit.MILLIS));
+      Sandbox.Volume volume = requireVolume(row);
+      store.begin(begun, maxBytes);
+      try {
+        volumes.copy(row.engine(), volume.id(), begun.volume());
+        Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
+        store.finish(made);
+        tell(row, "snapshot.created", made);
+        return made;
+      } catch (SandboxException e) {
+        discard(begun);
+        throw e;
+      }
+    }
+  }
+
+  /** Of one sandbox, newest first. */
+  public List<Snapshot> list(Caller caller, SandboxId sandbox) {
+    sandboxes.requireVisible(caller, sandbox);
+    return store.list(sandbox);
+  }
+
+  /** Of all sandboxes, also those that are gone, newest first. */
+  public List<Snapshot> list(Caller caller) {
+    return store.ofTenant(caller.role() == Caller.Role.ADMIN ? null : caller.tenant());
+  }
+
+  public Snapshot get(Caller caller, SnapshotId id) {
+    return store
+        .find(id)
+        .filter(
+            found -> caller.role() == Caller.Role.ADMIN || found.tenant().equals(caller.tenant()))
+        .orElseThrow(
+            () -> new SandboxException(ErrorCode.SNAPSHOT_NOT_FOUND, "there is no snapshot " + id));
+  }
+
+  public void delete(Caller caller, SnapshotId id) {
+    discard(get(caller, id));
+  }
+
+  /**
+   * Gives a sandbox the files of a snapshot in place of its own. One that runs or is paused is
+   * stopped for it and started again. What it had stays until the copy is complete.
+   */
+  public Sandbox restore(Caller caller, SandboxId sandbox, SnapshotId id) {
+    Snapshot snapshot = get(caller, id);
+    sandboxes.requireVisible(caller, sandbox);
+    Life life = sandboxes.life();
+    try (Turn _ = life.turn(sandbox)) {
+      Sandbox row = sandboxes.get(caller, sandbox);
+      Sandbox.Volume old = requireVolume(row);
+      requireSameEngine(row, snapshot);
+      VolumeId fresh = VolumeId.random();
+      volumeStore.createSpare(fresh, row, snapshot.size(), maxBytes);
+      boolean ran = false;
+      try {
+        volumes.copy(row.engine(), snapshot.volume(), fresh);
+        RunningSandbox live = life.find(sandbox);
+        if (live != null) {
+          ran = true;
+          row = life.stop(live, Failures.restored());
+        }
+        swap(row, new Sandbox.Volume(fresh, old.name()), snapshot);
+      } catch (SandboxException e) {
+        volumes.remove(row.engine(), fresh);
+        throw e;
+      }
+      volumes.remove(row.engine(), old.id());
+      tell(row, "sandbox.restored", snapshot);
+      return ran ? life.start(sandbox, "restored") : sandboxes.get(caller, sandbox);
+    }
+  }
+
+  /** A new sandbox like this one, with the files that it has at this moment. */
+  public Sandbox fork(Caller caller, SandboxId id) {
+    sandboxes.requireVisible(caller, id);
+    try (Turn _ = sandboxes.life().turn(id)) {
+      Sandbox source = sandboxes.get(caller, id);
+      return sandboxes.fork(caller, source, requireVolume(source));
+    }
+  }
+
+  /** What an earlier process did not finish was never promised to anybody. */
+  void recover() {
+    store.disownUnfinished();
+  }
+
+  private void swap(Sandbox row, Sandbox.Volume volume, Snapshot snapshot) {
+    Limits limits = row.limits();
+    Sandbox next =
+        row.edit()
+            .volume(volume)
+            .limits(
+                new Limits(
+                    limits.memory(),
+                    limits.cpus(),
+                    limits.pids(),
+                    snapshot.size(),
+                    limits.openFiles()))
+            .build();
+    if (!sandboxes.store().swapVolume(row, next)) {
+      throw Failures.notFound(row.id());
+    }
+  }
+
+  private void discard(Snapshot snapshot) {
+    store.disown(snapshot);
+    volumes.remove(snapshot.engine(), snapshot.volume());
+  }
+
+  private void tell(Sandbox row, String kind, Snapshot snapshot) {
+    events.tell(row.tenant(), kind, row.id(), Map.of("snapshot_id", snapshot.id().value()));
+  }
+
+  static void requireSameEngine(Sandbox row, Snapshot snapshot) {
+    if (!row.engine().equals(snapshot.engine())) {
+      throw SandboxException.invalid(
+          "snapshot_id",
+          "%s is of engine %s, the sandbox of %s"
+              .formatted(snapshot.id(), snapshot.engine(), row.engine()));
+    }
+  }
+
+  private static Sandbox.Volume requireVolume(Sandbox row) {
+    Sandbox.Volume volume = row.volume();
+    if (volume == null) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "the files of sandbox " + row.id() + " are in memory and cannot be copied")
+          .withHint("create it without ephemeral, on an engine with volumes");
+    }
+    return volume;
+  }
+}

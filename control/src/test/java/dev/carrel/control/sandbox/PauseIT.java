@@ -1,0 +1,251 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecResult;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What stands still and goes on, where the kernel can make it so. */
+final class PauseIT {
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture =
+        new ControlFixture(
+            "native",
+            settings ->
+                settings.withSandboxes(
+                    settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50))));
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void aPausedSandboxUsesNoCpuAndGoesOnAtTheNextCall() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    ExecStream counting =
+        fixture
+            .control()
+            .execs()
+            .start(
+                ALICE,
+                sandbox.id(),
+                ExecStart.of(Command.shell("while :; do echo; done > /tmp/count")).inBackground());
+    Machine machine = sandboxes().requireRunning(ALICE, sandbox.id()).machine();
+
+    assertThat(sandboxes().pause(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.PAUSED);
+    assertThat(sandboxes().pause(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.PAUSED);
+    long before = machine.usage().cpuNanos();
+    fixture.restart();
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.PAUSED);
+    assertThat(machine.usage().cpuNanos() - before).isLessThan(Duration.ofMillis(20).toNanos());
+
+    assertThat(text(code(sandbox, "x + 1"))).isEqualTo("42");
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+    assertThat(fixture.control().execs().get(ALICE, sandbox.id(), counting.id()).running())
+        .isTrue();
+    assertThat(sandboxes().journal(ALICE, sandbox.id()))
+        .extracting(Transition::to)
+        .containsExactly(SandboxStatus.RUNNING, SandboxStatus.PAUSED, SandboxStatus.RUNNING);
+  }
+
+  @Test
+  void manyWhoComeAtOnceResumeItOnceAndNoneFails() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    for (int round = 0; round < 5; round++) {
+      sandboxes().pause(ALICE, sandbox.id());
+      var work = new ArrayList<Callable<ExecResult>>();
+      for (int i = 0; i < 20; i++) {
+        work.add(() -> run(sandbox, "echo here"));
+      }
+      try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+        for (var result : pool.invokeAll(work)) {
+          assertThat(result.get().stdout().text()).isEqualTo("here\n");
+        }
+      }
+    }
+    assertThat(sandboxes().journal(ALICE, sandbox.id())).hasSize(1 + 2 * 5);
+  }
+
+  @Test
+  void anIdleOneIsPausedAndNobodyWhoComesAtThatMomentFails() throws Exception {
+    Sandbox sandbox =
+        sandboxes()
+            .create(
+                ALICE,
+                CreateSandbox.defaults()
+                    .withStorage(CreateSandbox.Storage.EPHEMERAL)
+                    .withExpiry(CreateSandbox.Expiry.idle(1, null)));
+    assertThat(sandbox.expiry().onIdle()).isEqualTo(OnIdle.PAUSE);
+    run(sandbox, "echo kept > file");
+    for (int round = 0; round < 2; round++) {
+      eventually(() -> status(sandbox) == SandboxStatus.PAUSED);
+      assertThat(run(sandbox, "cat file").stdout().text()).isEqualTo("kept\n");
+    }
+  }
+
+  @Test
+  void cpuUseKeepsItFromBeingIdle() throws Exception {
+    Sandbox working =
+        sandboxes()
+            .create(
+                ALICE,
+                CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.PAUSE)));
+    // Left behind by a command that has ended: nobody waits for it, but it works.
+    run(working, "(timeout 8 sh -c 'while :; do :; done' >/dev/null 2>&1 &)");
+    Sandbox idle =
+        sandboxes()
+            .create(
+                ALICE,
+                CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.PAUSE)));
+    eventually(() -> status(idle) == SandboxStatus.PAUSED);
+    assertThat(status(working)).isEqualTo(SandboxStatus.RUNNING);
+    eventually(() -> status(working) == SandboxStatus.PAUSED);
+  }
+
+  @Test
+  void aPausedSandboxIsStoppedInOrderDeletedAndCopied() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    run(sandbox, "echo kept > file");
+    run(sandbox, "(trap 'echo asked > asked' TERM; sleep 1000 & wait) & sleep 0.2");
+    sandboxes().pause(ALICE, sandbox.id());
+    Snapshot snapshot = sandboxes().snapshots().create(ALICE, sandbox.id(), null);
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.PAUSED);
+    assertThat(sandboxes().stop(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.STOPPED);
+    sandboxes().start(ALICE, sandbox.id());
+    assertThat(run(sandbox, "cat file").stdout().text()).isEqualTo("kept\n");
+    sandboxes().pause(ALICE, sandbox.id());
+    sandboxes().snapshots().restore(ALICE, sandbox.id(), snapshot.id());
+    assertThat(run(sandbox, "cat file").stdout().text()).isEqualTo("kept\n");
+    sandboxes().pause(ALICE, sandbox.id());
+    sandboxes().delete(ALICE, sandbox.id());
+    sandboxes().snapshots().delete(ALICE, snapshot.id());
+  }
+
+  @Test
+  void aCellOfAPausedSandboxIsInterruptedWhenItGoesOnAndItsStateIsKept() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var slow =
+          pool.submit(
+              () ->
+                  fixture
+                      .control()
+                      .contexts()
+                      .execute(
+                          ALICE,
+                          sandbox.id(),
+                          new ExecuteCode(
+                              "open('/tmp/in', 'w')\nimport time\ntime.sleep(1000)",
+                              Language.PYTHON,
+                              null,
+                              Duration.ofSeconds(2))));
+      eventually(() -> exists(sandbox, "/tmp/in"));
+      sandboxes().pause(ALICE, sandbox.id());
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> slow.get(3, TimeUnit.SECONDS));
+      sandboxes().resume(ALICE, sandbox.id());
+      assertThat(slow.get().timedOut()).isTrue();
+    }
+    assertThat(text(code(sandbox, "x + 1"))).isEqualTo("42");
+  }
+
+  @Test
+  void limitsChangeWhileItRuns() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    Sandbox patched =
+        sandboxes()
+            .patch(
+                ALICE,
+                sandbox.id(),
+                new PatchSandbox(
+                    new CreateSandbox.Size(256L, 0.5, null, 64),
+                    new CreateSandbox.Expiry(null, null, null),
+                    null,
+                    null,
+                    null));
+    assertThat(patched.limits().memory().mebibytes()).isEqualTo(256);
+    assertThat(patched.limits().pids()).isEqualTo(64);
+    assertThat(run(sandbox, "for i in $(seq 100); do sleep 5 & done; true").exitCode()).isNotZero();
+    fixture.restart();
+    assertThat(sandboxes().get(ALICE, sandbox.id()).limits()).isEqualTo(patched.limits());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () ->
+                sandboxes()
+                    .patch(
+                        ALICE,
+                        sandbox.id(),
+                        new PatchSandbox(
+                            new CreateSandbox.Size(null, null, null, null),
+                            new CreateSandbox.Expiry(null, null, null),
+                            null,
+                            Map.of("A", "b"),
+                            null)))
+        .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+  }
+
+  private boolean exists(Sandbox sandbox, String path) {
+    try {
+      return fixture.control().files().stat(ALICE, sandbox.id(), path).size() >= 0;
+    } catch (SandboxException e) {
+      return false;
+    }
+  }
+
+  private Sandboxes sandboxes() {
+    return fixture.control().sandboxes();
+  }
+
+  private SandboxStatus status(Sandbox sandbox) {
+    return sandboxes().get(ALICE, sandbox.id()).status();
+  }
+
+  private ExecResult run(Sandbox sandbox, String line) throws InterruptedException {
+    return fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)));
+  }
+
+  private CodeResult code(Sandbox sandbox, String code) throws InterruptedException {
+    return fixture
+        .control()
+        .contexts()
+        .execute(
+            ALICE,
+            sandbox.id(),
+            new ExecuteCode(code, Language.PYTHON, null, Duration.ofMinutes(1)));
+  }
+
+  private static String text(CodeResult result) {
+    var bundle = result.result();
+    return bundle == null ? "" : bundle.find("text/plain").orElseThrow().text();
+  }
+}

@@ -25,6 +25,7 @@
 
 #define CREATE_MS 10000
 #define RETRY_MS 2
+#define VOLUME_MS 10000
 #define SLOW_RETRY_MS 1000
 #define SLOW_AFTER_MS 2000
 #define STRAY_MS 100
@@ -353,6 +354,7 @@ boxes_on_report(struct spawn *spawn, int index)
 		return;
 	}
 	end_beside(box, 0);
+	box->attached = box->volume[0] != 0;
 	details->limits = report.limits;
 	details->measures = report.measures;
 	folder_of(spawn, box->id, folder, sizeof folder);
@@ -385,12 +387,13 @@ reap(struct spawn *spawn, struct box *box)
 	spawn_unwatch(spawn, &box->pidfd);
 }
 
-/* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. */
+/* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. Not
+ * for ever: the lock could be that of a stranger who mounted it by hand. */
 static bool
 holds_volume(const struct spawn *spawn, int index)
 {
 	const struct box *box = &spawn->boxes[index];
-	if (box->volume[0] == 0 || !volume_in_use(spawn->volumes, box->volume))
+	if (!box->attached || now_ms() - box->since > VOLUME_MS || !volume_in_use(spawn->volumes, box->volume))
 		return false;
 	for (int i = 0; i < spawn->used; i++)
 		if (i != index && spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].volume, box->volume) == 0)
@@ -515,6 +518,7 @@ adopt(struct spawn *spawn, const char *id)
 	box->adopted = true;
 	box->slot = state.slot;
 	memcpy(box->volume, state.volume, sizeof box->volume);
+	box->attached = box->volume[0] != 0 && state.ready && state.this_boot;
 	details->limits = state.limits;
 	details->measures = state.measures;
 	details->groups = state.groups;

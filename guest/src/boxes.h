@@ -28,6 +28,7 @@ struct box {
 	pid_t mapper;
 	pid_t mounter; /* attaches its volume; 0: none, or done */
 	char volume[VOLUME_ID_MAX];
+	bool attached; /* it got its volume, so the lock on it may be its own */
 	int pidfd;
 	int report;
 	int slot;

@@ -34,6 +34,11 @@ record Tool(String name, String purpose, List<String> probe, String remedy) {
               "an id range for each sandbox without root",
               List.of("sh", "-c", "command -v newuidmap"),
               apt("uidmap")),
+          new Tool(
+              "mke2fs",
+              "files that outlive their sandbox, with root",
+              List.of("sh", "-c", "PATH=$PATH:/usr/sbin:/sbin command -v mke2fs"),
+              apt("e2fsprogs")),
           new Tool("runc", "a peer in bench", List.of("runc", "--version"), apt("runc")),
           new Tool(
               "docker",

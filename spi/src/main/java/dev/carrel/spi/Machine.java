@@ -11,7 +11,7 @@ public interface Machine {
   /** What was applied to this machine. */
   Isolation isolation();
 
-  /** The limits really in force; they may be lower than asked where the engine says so. */
+  /** The limits really in force; they may differ from what was asked. */
   Limits limits();
 
   /** A fresh connection to the guest, to be used for one operation. */

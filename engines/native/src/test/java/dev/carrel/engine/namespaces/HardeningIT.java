@@ -13,6 +13,7 @@ import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,8 +53,8 @@ final class HardeningIT {
     engine =
         new NativeEngineProvider()
             .create(new EngineSettings(run, run.resolve("volumes"), lib, Set.of()));
-    machine =
-        engine.start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null, null));
+    var spec = new MachineSpec(new RootImage.Host(), LIMITS, null, VolumeId.random());
+    machine = engine.start(SandboxId.random(), spec);
     host = Profile.ofHost();
     runc = Profile.ofRunc(bundle);
     sandbox = Profile.ofSandbox(machine);
@@ -153,6 +154,7 @@ final class HardeningIT {
     // The masks in /proc are the null device, which is why they count as writable.
     writable.removeIf(place -> place.startsWith("/proc/") && !place.startsWith("/proc/sys"));
     assertThat(writable).containsExactly("/proc", "/tmp", "/workspace");
+    assertThat(mounts.get("/workspace")).contains("nodev").contains("idmapped");
     Finished tries =
         shell(
             "touch /x /usr/x /etc/x /opt/carrel/x /dev/x /proc/x /run/x 2>/dev/null;"

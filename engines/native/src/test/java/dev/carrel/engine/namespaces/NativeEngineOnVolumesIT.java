@@ -26,6 +26,7 @@ final class NativeEngineOnVolumesIT extends EngineContract {
   @Override
   protected MachineSpec prepared(MachineSpec spec) {
     VolumeId volume = spec.volume() == null ? VolumeId.random() : spec.volume();
-    return new MachineSpec(spec.image(), spec.limits(), spec.egressSocket(), volume);
+    return new MachineSpec(
+        spec.image(), spec.limits(), spec.egressSocket(), volume, spec.isolated());
   }
 }

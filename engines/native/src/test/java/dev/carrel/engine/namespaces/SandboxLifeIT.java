@@ -190,7 +190,7 @@ final class SandboxLifeIT extends MachineTests {
     return runDirectory().resolve("spawn.sock");
   }
 
-  private static Cgroup cgroup(Machine machine, String controller) {
+  static Cgroup cgroup(Machine machine, String controller) {
     return ((NativeMachine) machine)
         .cgroups().stream()
             .filter(cgroup -> cgroup.controller().equals(controller))

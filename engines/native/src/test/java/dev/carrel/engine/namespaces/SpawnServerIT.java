@@ -74,6 +74,36 @@ final class SpawnServerIT extends MachineTests {
   }
 
   @Test
+  void pausedSandboxStaysPausedWhenTheServerIsReplaced() {
+    Machine machine = start();
+    machine.pause();
+    long used = machine.usage().cpuNanos();
+    killServer();
+
+    assertThat(machine.death()).as("asked of a new server").isEmpty();
+    try (Engine next = newEngine()) {
+      Machine again = next.recover().getFirst();
+      assertThat(again.paused()).isTrue();
+      assertThat(again.usage().cpuNanos()).isEqualTo(used);
+      again.resume();
+      assertThat(Finished.shell(Guest.of(again), "echo on").stdout()).isEqualTo("on\n");
+    }
+    machine.resume();
+  }
+
+  @Test
+  void sandboxThatStoodStillOnlyForACopyGoesOnUnderTheNextServer() throws Exception {
+    Machine machine = start();
+    Cgroup freezer = SandboxLifeIT.cgroup(machine, "freezer");
+    String file = freezer.version() == 1 ? "freezer.state" : "cgroup.freeze";
+    Files.writeString(freezer.folder().resolve(file), freezer.version() == 1 ? "FROZEN" : "1");
+    killServer();
+
+    assertThat(machine.death()).isEmpty();
+    assertThat(Finished.shell(Guest.of(machine), "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  @Test
   void requestsThatHitADeadServerAreMadeAgain() {
     start().destroy();
     killServer();

@@ -1,0 +1,234 @@
+package dev.carrel.engine.namespaces;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.engine.testkit.Finished;
+import dev.carrel.engine.testkit.Leftovers;
+import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Images in trouble: broken, locked by others, cut off by a crash, on a disk that is full. */
+@Timeout(90)
+final class VolumesIT extends MachineTests {
+  private static final Limits LIMITS =
+      new Limits(DataSize.ofMebibytes(128), 1, 64, DataSize.ofMebibytes(64), 256);
+
+  @Override
+  protected Engine openEngine(EngineSettings settings) {
+    return new NativeEngineProvider().create(settings);
+  }
+
+  @Override
+  protected boolean isolates() {
+    return true;
+  }
+
+  private static MachineSpec on(VolumeId volume) {
+    return new MachineSpec(new RootImage.Host(), LIMITS, null, volume);
+  }
+
+  private Path image(VolumeId volume) {
+    return runDirectory().resolve("volumes").resolve(volume + ".img");
+  }
+
+  private static Finished shell(Machine machine, String line) {
+    return Finished.shell(Guest.of(machine), line);
+  }
+
+  @Test
+  void newVolumeIsEmptyAndItsUsers() {
+    Machine machine = start(on(VolumeId.random()));
+
+    assertThat(shell(machine, "ls -A; stat -c '%u %g %a' .").stdout()).isEqualTo("1000 1000 755\n");
+    assertThat(shell(machine, "stat -f -c %T .").stdout()).startsWith("ext2/ext3");
+  }
+
+  @Test
+  void smallestVolumeIsToldAsItIs() {
+    var tiny = new Limits(DataSize.ofMebibytes(64), 1, 64, DataSize.ofMebibytes(1), 256);
+    Machine machine = start(new MachineSpec(new RootImage.Host(), tiny, null, VolumeId.random()));
+
+    assertThat(machine.limits().disk()).isEqualTo(DataSize.ofMebibytes(16));
+    assertThat(shell(machine, "head -c 8000000 /dev/zero > f && echo fits").stdout())
+        .isEqualTo("fits\n");
+  }
+
+  @Test
+  void brokenImageIsNamedAndLeftAsItIs() throws Exception {
+    VolumeId volume = VolumeId.random();
+    start(on(volume)).destroy();
+    try (var file = new RandomAccessFile(image(volume).toFile(), "rw")) {
+      file.write(new byte[8192]);
+    }
+    byte[] before = Files.readAllBytes(image(volume));
+    SandboxId id = SandboxId.random();
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engine().start(id, on(volume)))
+        .withMessageContaining(volume.value())
+        .withMessageContaining("e2fsck")
+        .extracting(SandboxException::code)
+        .isEqualTo(ErrorCode.ENGINE_FAILED);
+
+    assertThat(Files.readAllBytes(image(volume))).as("nothing was written to it").isEqualTo(before);
+    assertThat(Leftovers.of(id.value(), runDirectory())).isEmpty();
+    assertThat(Leftovers.loops(runDirectory())).isEmpty();
+    assertThat(shell(start(on(VolumeId.random())), "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  @Test
+  void imageOfAnUncleanEndMountsWithWhatWasSynced() throws Exception {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "mkdir d && echo synced > d/file && sync");
+    // What a disk would hold after the power went: mounted, journal not replayed.
+    VolumeId found = VolumeId.random();
+    Files.copy(image(volume), image(found));
+
+    assertThat(shell(start(on(found)), "cat d/file").stdout()).isEqualTo("synced\n");
+  }
+
+  @Test
+  void lockIsTheKernelsAndHoldsAgainstAnotherServer() throws Exception {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "echo one > file");
+    Path elsewhere = Files.createTempDirectory("carrel-");
+    var settings =
+        new EngineSettings(
+            elsewhere,
+            runDirectory().resolve("volumes"),
+            Path.of(System.getProperty("carrel.lib", "")),
+            allowMissing());
+    try (Engine other = openEngine(settings)) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> other.start(SandboxId.random(), on(volume)))
+          .withMessageContaining("in use")
+          .extracting(SandboxException::code)
+          .isEqualTo(ErrorCode.WRONG_STATE);
+      machine.destroy();
+      Machine next = other.start(SandboxId.random(), on(volume));
+      assertThat(shell(next, "cat file").stdout()).isEqualTo("one\n");
+      next.destroy();
+    } finally {
+      Leftovers.delete(elsewhere);
+    }
+  }
+
+  @Test
+  void volumeOfASandboxThatDiedUnseenIsFree() {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "echo one > file && sync");
+    kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+    kill(((NativeMachine) machine).pid());
+
+    assertThat(shell(start(on(volume)), "cat file").stdout()).isEqualTo("one\n");
+  }
+
+  @Test
+  void copyWhoseAskerIsGoneLetsTheSandboxGoOn() throws Exception {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "head -c 50000000 /dev/urandom > big && sync");
+    try (SpawnConnection connection = SpawnConnection.open(runDirectory().resolve("spawn.sock"))) {
+      connection.send(
+          Frame.of(Frame.VOLUME_COPY)
+              .with(Frame.VOLUME, volume.value())
+              .with(Frame.TARGET, VolumeId.random().value()));
+    }
+
+    assertThat(shell(machine, "echo on > file; cat file").stdout()).isEqualTo("on\n");
+    machine.destroy();
+    Eventually.holds(
+        "no loop device is left", SOON, () -> Leftovers.loops(runDirectory()).isEmpty());
+  }
+
+  @Test
+  void namesThatAreNoVolumesAreRefusedAndNotListed() throws Exception {
+    start();
+    Files.writeString(runDirectory().resolve("volumes/notes.img"), "");
+    Files.createDirectory(runDirectory().resolve("volumes/voaaaaaaaaaaaaaa.img"));
+    try (SpawnConnection connection = SpawnConnection.open(runDirectory().resolve("spawn.sock"))) {
+      for (String name :
+          List.of("../../etc/passwd", "vo../../../../../x", "voAAAAAAAAAAAAAA", "")) {
+        connection.send(Frame.of(Frame.VOLUME_REMOVE).with(Frame.VOLUME, name));
+        assertThat(connection.receive().text(Frame.KIND)).as(name).isEqualTo("bad_request");
+      }
+      connection.send(
+          Frame.of(Frame.CREATE).with(Frame.ID, "sba").with(Frame.VOLUME, "vo/../../x"));
+      assertThat(connection.receive().text(Frame.KIND)).isEqualTo("bad_request");
+    }
+    assertThat(engine().volumes().orElseThrow().list()).isEmpty();
+  }
+
+  @Test
+  void fullDiskIsTheMatterOfWhoWritesToIt() throws Exception {
+    Path disk = Files.createTempDirectory("carrel-disk-");
+    run("mount", "-t", "tmpfs", "-o", "size=80m,mode=0700", "carrel-test", disk.toString());
+    try (Engine small = onDisk(disk)) {
+      Machine first = small.start(SandboxId.random(), on(VolumeId.random()));
+      Machine second = small.start(SandboxId.random(), on(VolumeId.random()));
+      try {
+        assertThat(
+                shell(first, "head -c 40000000 /dev/urandom > f && sync f && md5sum f > sum")
+                    .code())
+            .isZero();
+        Finished full = shell(second, "head -c 50000000 /dev/urandom > f && sync f");
+        assertThat(full.code()).as("it is told at the latest when it asks for safety").isNotZero();
+        assertThat(shell(first, "md5sum -c sum").stdout()).isEqualTo("f: OK\n");
+        assertThat(second.death()).isEmpty();
+        assertThatExceptionOfType(SandboxException.class)
+            .isThrownBy(() -> small.start(SandboxId.random(), on(VolumeId.random())))
+            .extracting(SandboxException::code)
+            .isEqualTo(ErrorCode.NO_SPACE);
+      } finally {
+        second.destroy();
+        first.destroy();
+      }
+    } finally {
+      run("umount", disk.toString());
+      Files.delete(disk);
+    }
+  }
+
+  private Engine onDisk(Path disk) {
+    Path run = runDirectory().resolve("small");
+    return openEngine(
+        new EngineSettings(
+            run, disk.resolve("v"), Path.of(System.getProperty("carrel.lib", "")), allowMissing()));
+  }
+
+  private static void run(String... command) throws IOException, InterruptedException {
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
+  }
+
+  private static void kill(long pid) {
+    ProcessHandle process = ProcessHandle.of(pid).orElseThrow();
+    process.destroyForcibly();
+    Eventually.holds("it is gone", SOON, () -> !process.isAlive());
+  }
+
+  private static final Duration SOON = Duration.ofSeconds(10);
+}

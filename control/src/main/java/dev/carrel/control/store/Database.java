@@ -19,6 +19,7 @@ import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleCallback;
 import org.jdbi.v3.core.HandleConsumer;
 import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.JdbiException;
 import org.jdbi.v3.core.statement.StatementExceptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,11 +77,18 @@ public final class Database implements AutoCloseable {
     }
   }
 
-  /** Runs in one transaction; what it throws rolls back. */
+  /**
+   * Runs in one transaction; what it throws rolls back.
+   *
+   * @throws dev.carrel.spi.SandboxException {@code NO_SPACE} or {@code STORE_BUSY} when the host
+   *     does not let us write
+   */
   public <T> T write(HandleCallback<T, RuntimeException> work) {
     writing.lock();
     try {
       return writer.inTransaction(work);
+    } catch (JdbiException e) {
+      throw StoreFailures.explained(e);
     } finally {
       writing.unlock();
     }
@@ -90,6 +98,8 @@ public final class Database implements AutoCloseable {
     Jdbi reader = takeReader();
     try {
       return reader.withHandle(work);
+    } catch (JdbiException e) {
+      throw StoreFailures.explained(e);
     } finally {
       readers.add(reader);
     }

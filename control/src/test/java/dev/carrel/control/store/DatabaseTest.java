@@ -1,8 +1,11 @@
 package dev.carrel.control.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -47,6 +50,44 @@ final class DatabaseTest {
       assertThat(count(database)).isEqualTo(1);
     }
     assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
+  }
+
+  @Test
+  void aFullDiskIsToldAsSuchAndPasses() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (data BLOB)"));
+      database.write(handle -> handle.execute("PRAGMA max_page_count = 1"));
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> database.write(DatabaseTest::insertMuch))
+          .matches(e -> e.code() == ErrorCode.NO_SPACE);
+
+      database.write(handle -> handle.execute("PRAGMA max_page_count = 1000"));
+      database.write(DatabaseTest::insertMuch);
+      assertThat(count(database)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aStoreThatAnotherProcessHoldsIsToldAsSuchAndPasses() throws SQLException {
+    Path file = folder.resolve("x.db");
+    try (Database database = Database.open(file);
+        Connection other = Database.dataSource(file).getConnection()) {
+      database.write(handle -> handle.execute("CREATE TABLE t (data BLOB)"));
+      database.write(handle -> handle.execute("PRAGMA busy_timeout = 20"));
+      other.setAutoCommit(false);
+      try (var statement = other.createStatement()) {
+        statement.execute("INSERT INTO t VALUES (1)");
+      }
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> database.write(DatabaseTest::insertMuch))
+          .matches(e -> e.code() == ErrorCode.STORE_BUSY);
+      assertThat(count(database)).as("readers go on").isZero();
+
+      // Ends the transaction; after a rollback the driver would begin the next at once.
+      other.setAutoCommit(true);
+      database.write(DatabaseTest::insertMuch);
+      assertThat(count(database)).isEqualTo(2);
+    }
   }
 
   @Test
@@ -100,6 +141,10 @@ final class DatabaseTest {
     var out = new StringWriter();
     failure.printStackTrace(new PrintWriter(out));
     return out.toString();
+  }
+
+  private static int insertMuch(Handle handle) {
+    return handle.execute("INSERT INTO t VALUES (zeroblob(100000))");
   }
 
   private static long count(Database database) {

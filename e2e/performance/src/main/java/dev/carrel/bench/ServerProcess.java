@@ -116,6 +116,11 @@ public final class ServerProcess implements AutoCloseable {
         .sum();
   }
 
+  /** Whether it has not ended, by itself or otherwise. */
+  public boolean runs() {
+    return process.isAlive();
+  }
+
   /** As kill −9 does: nothing is said to the server. */
   public void kill() {
     process.destroyForcibly();

@@ -36,6 +36,7 @@ public enum ErrorCode {
   RESULT_GONE,
   GUEST_LOST,
   ENGINE_FAILED,
+  STORE_BUSY,
   SHUTTING_DOWN,
   INTERNAL,
   /** No answer at all, or one that broke off. */

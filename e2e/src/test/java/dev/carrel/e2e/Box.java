@@ -20,6 +20,11 @@ public record Box(Api api, String id, JsonNode created) implements AutoCloseable
     return require(api.post(path() + "/exec", body));
   }
 
+  /** The status that the server answers with when a command is to be run. */
+  public int tried(String command) {
+    return api.post(path() + "/exec", Api.object().put("command", command)).status();
+  }
+
   /** What the command printed, both streams, with its exit code on the last line. */
   public String shell(String command) {
     JsonNode result = exec(command);

@@ -50,6 +50,8 @@ final class Life {
   private final Map<SandboxId, RunningSandbox> lingering = new ConcurrentHashMap<>();
   // Starts that have not come back yet, also those that were given up.
   private final Set<SandboxId> stragglers = ConcurrentHashMap.newKeySet();
+  // Failed starts that could not be written down, by the row as it still stands.
+  private final Map<Sandbox, Failure> unwritten = new ConcurrentHashMap<>();
 
   Life(
       LifeSettings settings,
@@ -164,7 +166,15 @@ final class Life {
     live.row(started);
     live.touch();
     running.put(row.id(), live);
-    if (!store.transition(row, started, cause)) {
+    boolean written;
+    try {
+      written = store.transition(row, started, cause);
+    } catch (SandboxException e) {
+      // What is not written down did not happen.
+      end(live, Duration.ZERO);
+      throw startFailed(row, e);
+    }
+    if (!written) {
       end(live, Duration.ZERO);
       throw new SandboxException(
           ErrorCode.SANDBOX_GONE, "sandbox " + row.id() + " was deleted while it started");
@@ -383,9 +393,10 @@ final class Life {
     }
     // First of all, so that whoever uses it from now on waits for us.
     live.paused(true);
+    boolean frozen = false;
     boolean done = false;
+    Machine machine = live.machine();
     try {
-      Machine machine = live.machine();
       Bounded.call(
           "pause of " + live.id(),
           FREEZE_LIMIT,
@@ -394,11 +405,16 @@ final class Life {
             return machine;
           },
           Machine::resume);
-      done = true;
+      frozen = true;
       move(live, SandboxStatus.PAUSED, null, cause);
+      done = true;
       telemetry.count("sandboxes_paused");
     } finally {
       if (!done) {
+        if (frozen) {
+          // It could not be written down, or nobody wants it any more: it must not stay held.
+          Bounded.run("resume of " + live.id(), FREEZE_LIMIT, machine::resume);
+        }
         live.paused(false);
       }
     }
@@ -491,6 +507,20 @@ final class Life {
   private SandboxException startFailed(Sandbox row, SandboxException reason) {
     telemetry.count("sandboxes_start_failed");
     Failure failure = Failures.startFailed(reason);
+    try {
+      writeFailure(row, failure);
+    } catch (SandboxException e) {
+      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.message());
+      unwritten.put(row, failure);
+    }
+    return new SandboxException(
+            reason.code(),
+            "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
+            reason)
+        .withHint(failure.hint());
+  }
+
+  private void writeFailure(Sandbox row, Failure failure) {
     boolean first = row.startedAt() == null;
     Sandbox failed =
         row.edit()
@@ -507,11 +537,15 @@ final class Life {
         volumes.release(row);
       }
     }
-    return new SandboxException(
-            reason.code(),
-            "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
-            reason)
-        .withHint(failure.hint());
+  }
+
+  /** Tries again to write down what a full disk or a held store kept us from writing. */
+  void writeRemains() {
+    unwritten.forEach(
+        (row, failure) -> {
+          writeFailure(row, failure);
+          unwritten.remove(row);
+        });
   }
 
   private void markDestroyed(Sandbox row, String cause) {

@@ -72,6 +72,7 @@ public final class SandboxWatch implements AutoCloseable {
 
   private void look() {
     Instant now = Instant.now();
+    life.writeRemains();
     for (RunningSandbox sandbox : life.running()) {
       try {
         look(sandbox, now);

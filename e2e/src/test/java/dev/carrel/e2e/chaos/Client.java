@@ -175,7 +175,9 @@ final class Client implements Runnable {
       return true;
     }
     ledger.answered(what + " " + answer.status());
-    if (!FAIR.contains(answer.status()) || answer.json().path("code").asText().isEmpty()) {
+    String code = answer.json().path("code").asText();
+    boolean fair = FAIR.contains(answer.status()) || code.equals("not_supported");
+    if (!fair || code.isEmpty()) {
       ledger.surprise(what + " was answered with " + answer.status() + " " + answer.text());
     }
     return false;

@@ -21,14 +21,17 @@ import picocli.CommandLine.Spec;
     name = "bench",
     mixinStandardHelpOptions = true,
     description = {
-      "Measure what Carrel costs, beside what the kernel alone and runc or docker cost on this machine.",
+      "Measure what Carrel costs, beside what the kernel alone and runc or docker cost on this"
+          + " machine.",
       "",
-      "Starts a server of its own in a scratch folder and removes both at the end. Ratios compare lines of the same run;"
-          + " absolute times on a shared machine are notes."
+      "Starts a server of its own in a scratch folder and removes both at the end. Ratios compare"
+          + " lines of the same run; absolute times on a shared machine are notes."
     })
 public final class BenchCommand implements Callable<Integer> {
   private static final int QUICK = 40;
   private static final int USUAL = 200;
+  private static final String PLAIN = "{}";
+  private static final String COLD = "{\"isolated\":true}";
 
   @Option(names = "--quick", description = "A fifth of the samples: a look, not a measurement.")
   private boolean quick;
@@ -38,6 +41,23 @@ public final class BenchCommand implements Callable<Integer> {
       defaultValue = "300",
       description = "Create/delete cycles of the leak check (default: ${DEFAULT-VALUE}).")
   private int cycles = 300;
+
+  @Option(
+      names = "--soak",
+      description =
+          "Instead of all else: 10,000 create/delete cycles through the pool and 1,000 cold ones,"
+              + " and what they leave.")
+  private boolean soak;
+
+  @Option(
+      names = "--density",
+      arity = "0..1",
+      fallbackValue = "1000",
+      paramLabel = "COUNT",
+      description =
+          "Instead of all else: so many idle sandboxes with a Python context (${FALLBACK-VALUE}),"
+              + " then use all of them.")
+  private int density;
 
   @Option(names = "--out", description = "Where the JSON goes (default: carrel-bench.json here).")
   private Path out = Path.of("carrel-bench.json");
@@ -65,11 +85,19 @@ public final class BenchCommand implements Callable<Integer> {
     Path scratch = Files.createTempDirectory("carrel-bench");
     int count = quick ? QUICK : USUAL;
     try {
-      step("floors");
-      Floors.measure(report, scratch);
-      step("peers");
-      Peers.measure(report, scratch, Math.min(count, 40));
-      measureServer(report, scratch, count);
+      if (soak) {
+        soak(report, scratch);
+      }
+      if (density > 0) {
+        density(report, scratch);
+      }
+      if (!soak && density == 0) {
+        step("floors");
+        Floors.measure(report, scratch);
+        step("peers");
+        Peers.measure(report, scratch, Math.min(count, 40));
+        measureServer(report, scratch, count);
+      }
     } finally {
       deleteTree(scratch);
     }
@@ -90,7 +118,26 @@ public final class BenchCommand implements Callable<Integer> {
       attempt(report, "requests", bench::measure);
       attempt(report, "memory", bench::memory);
       attempt(report, "throughput", bench::throughput);
-      attempt(report, "leaks", () -> bench.leaks(cycles));
+      attempt(report, "leaks", () -> new Soak(server).run(report, cycles, "leak check", PLAIN));
+    }
+  }
+
+  private void soak(Report report, Path scratch) throws Exception {
+    try (ServerProcess server = ServerProcess.start(home, scratch.resolve("soak"), Map.of())) {
+      step("10,000 cycles");
+      new Soak(server).run(report, 10_000, "as they come", PLAIN);
+      step("1,000 cold cycles");
+      new Soak(server).run(report, 1_000, "cold", COLD);
+    }
+  }
+
+  private void density(Report report, Path scratch) throws Exception {
+    step(density + " sandboxes");
+    try (ServerProcess server =
+        ServerProcess.start(home, scratch.resolve("density"), Density.settings(density))) {
+      Density measured = new Density(server);
+      measured.run(report, density, PLAIN, COLD);
+      measured.failures().stream().limit(20).forEach(line -> report.notRun("a sandbox", line));
     }
   }
 

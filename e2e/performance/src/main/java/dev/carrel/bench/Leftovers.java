@@ -3,34 +3,124 @@ package dev.carrel.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** How much of what sandboxes consist of exists on the host just now. */
-record Leftovers(int processes, int mounts, int cgroups, int folders) {
-  static Leftovers count(ServerProcess server) throws IOException {
+/**
+ * How much of what certain sandboxes of one server consisted of exists on the host just now. Other
+ * servers may run beside it.
+ */
+public record Leftovers(
+    int processes,
+    int mounts,
+    int cgroups,
+    int folders,
+    int volumes,
+    int loopDevices,
+    int idSlots) {
+  private static final Pattern SANDBOX = Pattern.compile("sb[a-z2-7]{14}");
+  private static final Pattern VOLUME = Pattern.compile("(vo|sn)[a-z2-7]{14}.*");
+  private static final Path ID_REGISTRY = Path.of("/run/carrel-ids");
+  private static final int CGROUP_DEPTH = 8;
+
+  /**
+   * Counts what there is.
+   *
+   * @param ids of sandboxes that should be gone
+   */
+  public static Leftovers count(ServerProcess server, Set<String> ids) throws IOException {
+    Path run = server.runDirectory();
     return new Leftovers(
-        (int) Memory.processes().stream().filter(Leftovers::isGuest).count(),
-        Files.readAllLines(Path.of("/proc/self/mountinfo")).size(),
-        folders(Path.of("/sys/fs/cgroup"), "sb[a-z2-7]{14}"),
-        folders(server.runDirectory(), "sb[a-z2-7]{14}"));
+        (int) Memory.processes().stream().filter(process -> belongs(process, ids)).count(),
+        (int)
+            Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()
+                .filter(line -> line.contains(run.getParent() + "/") || names(line, ids))
+                .count(),
+        (int) allCgroups().filter(ids::contains).count(),
+        names(run, SANDBOX).size(),
+        names(server.volumeDirectory(), VOLUME).size(),
+        loopDevices(server.volumeDirectory()),
+        idSlots(run));
   }
 
-  private static boolean isGuest(Path process) {
+  /** Nothing of any kind. */
+  public boolean none() {
+    return processes + mounts + cgroups + folders + volumes + loopDevices + idSlots == 0;
+  }
+
+  void report(Report report) {
+    report.add(Row.figure("processes left", processes, "left", 0));
+    report.add(Row.figure("mounts left", mounts, "left", 0));
+    report.add(Row.figure("cgroups left", cgroups, "left", 0));
+    report.add(Row.figure("folders left", folders, "left", 0));
+    report.add(Row.figure("volumes left", volumes, "left", 0));
+    report.add(Row.figure("loop devices left", loopDevices, "left", 0));
+    report.add(Row.figure("user id ranges left", idSlots, "left", 0));
+  }
+
+  private static boolean belongs(Path process, Set<String> ids) {
     try {
-      return Files.readString(process.resolve("cgroup")).contains("/sb");
+      return names(Files.readString(process.resolve("cgroup")), ids);
     } catch (IOException gone) {
       return false;
     }
   }
 
-  private static int folders(Path root, String pattern) throws IOException {
+  private static boolean names(String text, Set<String> ids) {
+    return SANDBOX.matcher(text).results().anyMatch(found -> ids.contains(found.group()));
+  }
+
+  private static Stream<String> allCgroups() throws IOException {
     try (Stream<Path> found =
         Files.find(
-            root,
-            8,
-            (path, attributes) ->
-                attributes.isDirectory() && path.getFileName().toString().matches(pattern))) {
-      return (int) found.count();
+            Path.of("/sys/fs/cgroup"),
+            CGROUP_DEPTH,
+            (path, attributes) -> attributes.isDirectory())) {
+      return found.map(path -> path.getFileName().toString()).toList().stream();
     }
+  }
+
+  private static List<String> names(Path folder, Pattern pattern) throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return List.of();
+    }
+    try (Stream<Path> entries = Files.list(folder)) {
+      return entries
+          .map(path -> path.getFileName().toString())
+          .filter(name -> pattern.matcher(name).matches())
+          .toList();
+    }
+  }
+
+  private static int loopDevices(Path volumes) throws IOException {
+    int count = 0;
+    try (Stream<Path> devices = Files.list(Path.of("/sys/block"))) {
+      for (Path device : devices.toList()) {
+        Path backing = device.resolve("loop/backing_file");
+        if (Files.exists(backing) && Files.readString(backing).startsWith(volumes + "/")) {
+          count++;
+        }
+      }
+    }
+    return count;
+  }
+
+  private static int idSlots(Path run) throws IOException {
+    int count = 0;
+    if (Files.isDirectory(ID_REGISTRY)) {
+      try (Stream<Path> slots = Files.list(ID_REGISTRY)) {
+        for (Path slot : slots.filter(Files::isSymbolicLink).toList()) {
+          Path owner = Files.readSymbolicLink(slot);
+          Matcher sandbox = SANDBOX.matcher(owner.getFileName().toString());
+          if (owner.startsWith(run) && sandbox.matches()) {
+            count++;
+          }
+        }
+      }
+    }
+    return count;
   }
 }

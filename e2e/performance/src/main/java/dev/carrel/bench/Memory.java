@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -11,21 +13,21 @@ import java.util.stream.Stream;
  * memory charged to them.
  */
 final class Memory {
+  private static final Pattern SANDBOX = Pattern.compile("sb[a-z2-7]{14}");
+
   private Memory() {}
 
   /** The mean over the sandboxes, in MiB. */
   static double perSandbox(List<String> ids) throws IOException {
+    Set<String> wanted = Set.copyOf(ids);
     double kibibytes = 0;
     for (Path process : processes()) {
       String cgroups = read(process.resolve("cgroup"));
-      if (ids.stream().anyMatch(cgroups::contains)) {
+      if (SANDBOX.matcher(cgroups).results().anyMatch(id -> wanted.contains(id.group()))) {
         kibibytes += pss(process);
       }
     }
-    for (String id : ids) {
-      kibibytes += kernelKibibytes(id);
-    }
-    return kibibytes / 1024 / ids.size();
+    return (kibibytes + kernelKibibytes(wanted)) / 1024 / ids.size();
   }
 
   static List<Path> processes() throws IOException {
@@ -42,22 +44,31 @@ final class Memory {
         .sum();
   }
 
-  private static double kernelKibibytes(String id) throws IOException {
+  private static double kernelKibibytes(Set<String> ids) throws IOException {
+    double bytes = 0;
     try (Stream<Path> found =
-        Files.find(Path.of("/sys/fs/cgroup"), 8, (path, attributes) -> path.endsWith(id))) {
+        Files.find(
+            Path.of("/sys/fs/cgroup"),
+            8,
+            (path, _) -> ids.contains(String.valueOf(path.getFileName())))) {
       for (Path cgroup : found.toList()) {
-        String v1 = read(cgroup.resolve("memory.kmem.usage_in_bytes")).strip();
-        if (!v1.isEmpty()) {
-          return Double.parseDouble(v1) / 1024;
-        }
-        for (String line : read(cgroup.resolve("memory.stat")).lines().toList()) {
-          if (line.startsWith("kernel ")) {
-            return Double.parseDouble(line.substring("kernel ".length())) / 1024;
-          }
-        }
+        bytes += kernelBytes(cgroup);
       }
-      return 0;
     }
+    return bytes / 1024;
+  }
+
+  /** Nothing where the memory controller is not; a sandbox has a group of it in one place. */
+  private static double kernelBytes(Path cgroup) {
+    String v1 = read(cgroup.resolve("memory.kmem.usage_in_bytes")).strip();
+    if (!v1.isEmpty()) {
+      return Double.parseDouble(v1);
+    }
+    return read(cgroup.resolve("memory.stat"))
+        .lines()
+        .filter(line -> line.startsWith("kernel "))
+        .mapToDouble(line -> Double.parseDouble(line.substring("kernel ".length())))
+        .sum();
   }
 
   /** Empty when the file is gone: processes come and go while we look. */

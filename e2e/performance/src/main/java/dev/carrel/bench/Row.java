@@ -32,6 +32,11 @@ record Row(
     return new Row(name, value, null, unit, goal, true, null);
   }
 
+  /** A figure to be seen beside another, with no goal of its own. */
+  static Row note(String name, double value, String unit) {
+    return new Row(name, value, null, unit, null, true, null);
+  }
+
   static Row rate(String name, double value, String unit, @Nullable Double goal) {
     return new Row(name, value, null, unit, goal, false, null);
   }

@@ -1,6 +1,5 @@
 package dev.carrel.bench;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -173,28 +172,6 @@ final class ServerBench {
               "server's memory growth meanwhile", server.residentMebibytes() - before, "MiB", 64));
       http.delete(box);
     }
-  }
-
-  void leaks(int cycles) throws Exception {
-    Leftovers before = Leftovers.count(server);
-    try (HttpConnection http = server.connect()) {
-      for (int i = 0; i < cycles; i++) {
-        String box = create(http);
-        http.delete(SANDBOXES + "/" + box);
-      }
-      JsonNode left = JSON.readTree(http.get(SANDBOXES));
-      report.add(
-          Row.figure(
-              "sandboxes listed after " + cycles + " cycles",
-              left.get("total").asDouble(),
-              "left",
-              0));
-    }
-    Leftovers after = Leftovers.count(server);
-    report.add(Row.figure("processes left", after.processes() - before.processes(), "left", 0));
-    report.add(Row.figure("mounts left", after.mounts() - before.mounts(), "left", 0));
-    report.add(Row.figure("cgroups left", after.cgroups() - before.cgroups(), "left", 0));
-    report.add(Row.figure("folders left", after.folders() - before.folders(), "left", 0));
   }
 
   private static String create(HttpConnection http) throws IOException {

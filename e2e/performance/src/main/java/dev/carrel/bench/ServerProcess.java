@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** A server of a distribution, started as users start it, with all its state in one folder. */
 public final class ServerProcess implements AutoCloseable {
@@ -101,6 +102,10 @@ public final class ServerProcess implements AutoCloseable {
     return folder.resolve("run");
   }
 
+  Path volumeDirectory() {
+    return folder.resolve("data/volumes");
+  }
+
   double startMillis() {
     return startMillis;
   }
@@ -114,6 +119,30 @@ public final class ServerProcess implements AutoCloseable {
         .filter(line -> line.startsWith("VmRSS:"))
         .mapToDouble(line -> Double.parseDouble(line.replaceAll("\\D+", "")) / 1024)
         .sum();
+  }
+
+  /** Open files of the server and of what makes its sandboxes. */
+  int descriptors() throws IOException {
+    int count = 0;
+    for (Path process : Memory.processes()) {
+      if (isOwn(process)) {
+        try (Stream<Path> open = Files.list(process.resolve("fd"))) {
+          count += (int) open.count();
+        }
+      }
+    }
+    return count;
+  }
+
+  private boolean isOwn(Path process) {
+    try {
+      return process.endsWith(String.valueOf(this.process.pid()))
+          || Files.readString(process.resolve("cmdline"))
+              .replace('\0', ' ')
+              .contains(" spawn --run " + runDirectory() + " ");
+    } catch (IOException gone) {
+      return false;
+    }
   }
 
   /** Whether it has not ended, by itself or otherwise. */

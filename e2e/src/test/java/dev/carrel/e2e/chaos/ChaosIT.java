@@ -3,6 +3,7 @@ package dev.carrel.e2e.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.engine.testkit.Eventually;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -104,7 +105,7 @@ class ChaosIT {
 
   private static void run(String... command) throws Exception {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes());
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor()).as(String.join(" ", command) + ": " + said).isZero();
   }
 }

@@ -49,7 +49,6 @@ final class Client implements Runnable {
       } catch (UncheckedIOException cut) {
         // The server died under this request, which then happened or not. Until this client is
         // stopped the next ones are refused.
-        Thread.yield();
       }
     }
   }

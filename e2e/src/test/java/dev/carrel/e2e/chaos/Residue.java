@@ -98,7 +98,9 @@ final class Residue {
     if (Files.isDirectory(ID_REGISTRY)) {
       try (Stream<Path> slots = Files.list(ID_REGISTRY)) {
         for (Path slot : slots.toList()) {
-          if (Files.isSymbolicLink(slot) && Files.readSymbolicLink(slot).startsWith(folder)) {
+          // Others belong to what the spawn server keeps as long as it lives.
+          Path owner = Files.isSymbolicLink(slot) ? Files.readSymbolicLink(slot) : slot;
+          if (owner.startsWith(folder) && ID.matcher(owner.getFileName().toString()).matches()) {
             found.add("id slot " + slot);
           }
         }

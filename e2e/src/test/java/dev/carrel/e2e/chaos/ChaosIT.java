@@ -73,7 +73,14 @@ class ChaosIT {
     for (int i = 0; i < CLIENTS; i++) {
       clients.add(
           Thread.startVirtualThread(
-              new Client("c" + i, world.api(), ledger, random.nextLong(), routes, stop::get)));
+              new Client(
+                  "c" + i,
+                  world.api(),
+                  ledger,
+                  random.nextLong(),
+                  routes,
+                  fault.sandbox(),
+                  stop::get)));
     }
     awaitAnswers(1 + random.nextInt(MAX_ANSWERS));
     fault.strike(world, ledger, random);

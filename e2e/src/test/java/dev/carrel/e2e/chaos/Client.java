@@ -25,14 +25,24 @@ final class Client implements Runnable {
   private final Ledger ledger;
   private final Random random;
   private final Set<String> routes;
+  private final String sandbox;
   private final BooleanSupplier stop;
   private int count;
 
   /**
    * @param routes the ends of the paths below a sandbox that the server has, such as {@code pause}
+   * @param sandbox the fields of each create, as JSON
    * @param stop asked after each request
    */
-  Client(String name, Api api, Ledger ledger, long seed, Set<String> routes, BooleanSupplier stop) {
+  Client(
+      String name,
+      Api api,
+      Ledger ledger,
+      long seed,
+      Set<String> routes,
+      String sandbox,
+      BooleanSupplier stop) {
+    this.sandbox = sandbox;
     this.name = name;
     this.api = api;
     this.ledger = ledger;
@@ -76,7 +86,7 @@ final class Client implements Runnable {
   }
 
   private void create() {
-    Answer answer = api.call("POST", "/api/v1/sandboxes", "{\"disk_mb\": 16}");
+    Answer answer = api.call("POST", "/api/v1/sandboxes", sandbox);
     if (acknowledged("create", answer)) {
       JsonNode made = answer.json();
       ledger.created(
@@ -104,7 +114,10 @@ final class Client implements Runnable {
     }
   }
 
-  /** A command whose work is a file, and whose output comes in many pieces. */
+  /**
+   * A command whose work is a file, and whose output comes in many pieces. What a program did not
+   * sync it was not promised: the disk below may be full.
+   */
   private void execute(KnownBox box) {
     String file = name + "-exec";
     String content = "exec " + ++count;
@@ -112,7 +125,7 @@ final class Client implements Runnable {
     // The shell empties the file before it writes.
     box.writing(file, "");
     String command =
-        "printf '%s' > %s; i=0; while [ $i -lt 200 ]; do echo line $i; i=$((i+1)); done"
+        "printf '%1$s' > %2$s && sync %2$s || exit 1; i=0; while [ $i -lt 200 ]; do echo line $i; i=$((i+1)); done"
             .formatted(content, file);
     ObjectNode body = Api.object().put("command", command).put("timeout_seconds", 20);
     Answer answer = api.post(box.path() + "/exec", body);

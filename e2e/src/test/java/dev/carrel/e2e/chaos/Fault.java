@@ -41,8 +41,17 @@ enum Fault {
     }
   },
 
-  /** The folder must be a small file system of its own. */
+  /**
+   * The folder must be a small file system of its own. Files are in memory here: a volume takes its
+   * space when it is written, so with a full disk below it is a failing disk, and what was not
+   * synced may be lost.
+   */
   DISK_FULL {
+    @Override
+    String sandbox() {
+      return "{\"disk_mb\": 16, \"ephemeral\": true}";
+    }
+
     @Override
     void strike(World world, Ledger ledger, Random random) throws IOException {
       Path filler = world.folder().resolve("filler");
@@ -76,6 +85,11 @@ enum Fault {
 
   private static final Duration HOLD =
       Duration.ofMillis(Integer.getInteger("chaos.hold-millis", 1500));
+
+  /** The fields of the sandboxes that live through it, as JSON. */
+  String sandbox() {
+    return "{\"disk_mb\": 16}";
+  }
 
   /** Returns when it is over. */
   abstract void strike(World world, Ledger ledger, Random random) throws IOException, SQLException;

@@ -134,6 +134,7 @@ public final class Control implements AutoCloseable {
     Set<SandboxId> ids =
         found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet());
     execs.recoverLost(ids);
+    execs.recoverSpills(sandboxes::exists);
     contexts.recoverLost(ids);
     // A paused one cannot answer yet.
     found.forEach(sandbox -> sandbox.whenAwake(() -> join(sandbox)));

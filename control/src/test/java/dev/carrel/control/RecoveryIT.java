@@ -13,9 +13,12 @@ import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.SignalScope;
+import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.sandbox.Snapshot;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
@@ -26,10 +29,16 @@ import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,7 +86,8 @@ final class RecoveryIT {
                 sandbox.id(),
                 ExecStart.of(
                         Command.shell(
-                            "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 5"))
+                            "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit"
+                                + " 5"))
                     .inBackground());
     eventually(() -> exec(sandbox, stream).outputEnd() == 7);
     fixture.restart();
@@ -103,7 +113,8 @@ final class RecoveryIT {
                 sandbox.id(),
                 ExecStart.of(
                         Command.shell(
-                            "seq 1 100000; while [ ! -e go ]; do sleep 0.05; done; seq 100001 110000"))
+                            "seq 1 100000; while [ ! -e go ]; do sleep 0.05; done; seq 100001"
+                                + " 110000"))
                     .inBackground());
     eventually(() -> exec(sandbox, stream).outputEnd() == 588_895);
     fixture.restart();
@@ -238,6 +249,95 @@ final class RecoveryIT {
             ProcessHandle.allProcesses()
                 .filter(p -> p.info().commandLine().orElse("").contains(orphan.value())))
         .isEmpty();
+  }
+
+  @Test
+  void whatHasNoOwnerIsRemovedWhenItIsOldEnoughAndNothingElse() throws Exception {
+    fixture.close();
+    fixture =
+        new ControlFixture(
+            settings ->
+                settings.withSandboxes(
+                    settings.sandboxes().withLife(withOrphanMinAge(Duration.ZERO))));
+    Sandbox sandbox = fixture.sandbox();
+    run(sandbox, "echo kept > file; seq 1 50000");
+    Snapshot snapshot = fixture.control().sandboxes().snapshots().create(ALICE, sandbox.id(), null);
+    fixture.control().close();
+    VolumeId orphan = VolumeId.random();
+    Path lib = Path.of(System.getProperty("carrel.lib"));
+    try (Engine engine = ControlFixture.engine("process", fixture.run(), lib)) {
+      engine.volumes().orElseThrow().copy(snapshot.volume(), orphan);
+    }
+    Path spills = fixture.data().resolve("execs").resolve(SandboxId.random().value());
+    Files.createDirectories(spills);
+    Files.writeString(spills.resolve("exaaaaaaaaaaaaaa.out"), "of a sandbox that is gone");
+    Control next = fixture.reopen();
+
+    assertThat(spills).doesNotExist();
+    assertThat(fixture.data().resolve("execs").resolve(sandbox.id().value())).exists();
+    assertThat(fixture.run().resolve("volumes").resolve(orphan.value())).doesNotExist();
+    assertThat(fixture.run().resolve("volumes").resolve(snapshot.volume().value())).exists();
+    assertThat(run(sandbox, "cat file").stdout().text()).isEqualTo("kept\n");
+    next.sandboxes().snapshots().delete(ALICE, snapshot.id());
+  }
+
+  @Test
+  void whatWasBegunIsFinishedOrUndone() throws Exception {
+    Sandbox starting = fixture.sandbox();
+    Sandbox stopping = fixture.sandbox();
+    run(stopping, "echo kept > file");
+    Sandbox removing = fixture.sandbox();
+    Snapshot whole = fixture.control().sandboxes().snapshots().create(ALICE, stopping.id(), null);
+    Snapshot half = fixture.control().sandboxes().snapshots().create(ALICE, stopping.id(), null);
+    fixture.control().close();
+    // As a server leaves it that is killed in the middle of each.
+    try (Connection database =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement statement = database.createStatement()) {
+      for (String line :
+          List.of(
+              "UPDATE sandbox SET status = 'creating' WHERE id = '" + starting.id() + "'",
+              "UPDATE sandbox SET status = 'stopped' WHERE id = '" + stopping.id() + "'",
+              "UPDATE sandbox SET status = 'destroyed' WHERE id = '" + removing.id() + "'",
+              "UPDATE snapshot SET used_bytes = NULL WHERE id = '" + half.id() + "'")) {
+        assertThat(statement.executeUpdate(line)).isEqualTo(1);
+      }
+    }
+    Sandboxes sandboxes = fixture.reopen().sandboxes();
+
+    assertThat(sandboxes.get(ALICE, starting.id()).status()).isEqualTo(SandboxStatus.FAILED);
+    assertThat(sandboxes.get(ALICE, stopping.id()).status()).isEqualTo(SandboxStatus.STOPPED);
+    assertThat(sandboxes.list(ALICE, SandboxQuery.all()).total()).isEqualTo(2);
+    assertThat(
+            ProcessHandle.allProcesses()
+                .filter(
+                    p ->
+                        List.of(starting, stopping, removing).stream()
+                            .anyMatch(
+                                s -> p.info().commandLine().orElse("").contains(s.id().value()))))
+        .isEmpty();
+    assertThat(sandboxes.snapshots().list(ALICE))
+        .extracting(Snapshot::id)
+        .containsExactly(whole.id());
+    assertThat(fixture.run().resolve("volumes").resolve(half.volume().value())).doesNotExist();
+    sandboxes.start(ALICE, starting.id());
+    sandboxes.start(ALICE, stopping.id());
+    assertThat(run(stopping, "cat file").stdout().text()).isEqualTo("kept\n");
+    sandboxes.delete(ALICE, removing.id());
+    sandboxes.snapshots().delete(ALICE, whole.id());
+  }
+
+  private static LifeSettings withOrphanMinAge(Duration age) {
+    LifeSettings usual = LifeSettings.defaults();
+    return new LifeSettings(
+        usual.startTimeout(),
+        usual.stopGrace(),
+        usual.maxLife(),
+        usual.warning(),
+        usual.evictWhenFull(),
+        age,
+        usual.onShutdown(),
+        usual.maxVolumeMbPerTenant());
   }
 
   @Test

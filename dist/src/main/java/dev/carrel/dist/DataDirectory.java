@@ -19,20 +19,23 @@ import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server's folder on disk, held by one server at a time. Only its owner can read it.
+ * The server's folders on disk, held by one server at a time: what is found in them without an
+ * owner is nobody's, and may be removed. Only their owner can read them.
  *
- * <p>Holds {@code token}, {@code lock} and, while a server runs for others, {@code endpoint}.
+ * <p>The data directory holds {@code token}, {@code lock} and, while a server runs for others,
+ * {@code endpoint}; the run directory a {@code lock} of its own, because two servers with data of
+ * their own could be given one.
  */
 final class DataDirectory implements AutoCloseable {
   private final Path path;
-  private final FileChannel lockFile;
-  private final FileLock lock;
+  private final FileChannel lock;
+  private final FileChannel runLock;
   private boolean published;
 
-  private DataDirectory(Path path, FileChannel lockFile, FileLock lock) {
+  private DataDirectory(Path path, FileChannel lock, FileChannel runLock) {
     this.path = path;
-    this.lockFile = lockFile;
     this.lock = lock;
+    this.runLock = runLock;
   }
 
   /** Empty when another server holds it. */
@@ -41,20 +44,34 @@ final class DataDirectory implements AutoCloseable {
     makePrivate(storage.run());
     Path path = storage.data();
     try {
-      FileChannel channel =
-          FileChannel.open(
-              path.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-      FileLock lock = tryLock(channel);
-      if (lock == null) {
-        channel.close();
+      Optional<FileChannel> lock = tryHold(path.resolve("lock"));
+      if (lock.isEmpty()) {
         return Optional.empty();
+      }
+      Optional<FileChannel> runLock = tryHold(storage.run().resolve("run.lock"));
+      if (runLock.isEmpty()) {
+        lock.get().close();
+        throw new ConfigurationException(
+            "another server uses the run directory %s; give each its own storage.run-directory"
+                .formatted(storage.run()));
       }
       // What a server that was killed could not take away itself.
       Files.deleteIfExists(path.resolve("endpoint"));
-      return Optional.of(new DataDirectory(path, channel, lock));
+      return Optional.of(new DataDirectory(path, lock.get(), runLock.get()));
     } catch (IOException e) {
       throw new ConfigurationException("cannot use the data directory " + path + ": " + e);
     }
+  }
+
+  /** A file that is locked as long as it is open; empty when another process has it. */
+  private static Optional<FileChannel> tryHold(Path file) throws IOException {
+    FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    if (tryLock(channel) == null) {
+      channel.close();
+      return Optional.empty();
+    }
+    return Optional.of(channel);
   }
 
   private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
@@ -130,8 +147,8 @@ final class DataDirectory implements AutoCloseable {
       if (published) {
         Files.deleteIfExists(path.resolve("endpoint"));
       }
-      lock.release();
-      lockFile.close();
+      runLock.close();
+      lock.close();
     } catch (IOException e) {
       throw new UncheckedIOException("cannot release " + path, e);
     }

@@ -1,7 +1,9 @@
 package dev.carrel.dist;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.StorageConfig;
 import dev.carrel.server.auth.TokenFile;
 import java.io.IOException;
@@ -33,6 +35,19 @@ class DataDirectoryTest {
     }
     assertThat(DataDirectory.isHeld(storage.data())).isFalse();
     DataDirectory.tryHold(storage).orElseThrow().close();
+  }
+
+  @Test
+  void twoServersCannotShareARunDirectory() {
+    var other = new StorageConfig(folder.resolve("b/data"), storage.run());
+    try (DataDirectory first = DataDirectory.tryHold(storage).orElseThrow()) {
+      assertThat(first.tokenFile()).hasParentRaw(storage.data());
+      assertThatThrownBy(() -> DataDirectory.tryHold(other))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("storage.run-directory");
+      assertThat(DataDirectory.isHeld(other.data())).isFalse();
+    }
+    DataDirectory.tryHold(other).orElseThrow().close();
   }
 
   @Test

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -246,6 +247,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
     store.running().stream()
         .filter(exec -> !running.contains(exec.sandbox()))
         .forEach(exec -> ExecRecovery.noteLost(store, exec, settings.maxRetained()));
+  }
+
+  /** Removes the output of sandboxes that are no more; for a start, when all are known. */
+  public void recoverSpills(Predicate<SandboxId> known) {
+    spills.sandboxes().stream().filter(known.negate()).forEach(spills::remove);
   }
 
   /** Lets go of all commands; they run on. */

@@ -8,6 +8,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,6 +16,8 @@ import org.slf4j.LoggerFactory;
 /** Where the output of execs is when it is too long for memory: a folder for each sandbox. */
 final class SpillDirectory {
   private static final Logger LOG = LoggerFactory.getLogger(SpillDirectory.class);
+
+  private static final Pattern NAME = Pattern.compile("sb[a-z2-7]{14}");
 
   private final Path directory;
 
@@ -62,6 +65,22 @@ final class SpillDirectory {
     }
     files.forEach(SpillDirectory::delete);
     delete(folder);
+  }
+
+  /** The sandboxes that have a folder here. */
+  List<SandboxId> sandboxes() {
+    try (Stream<Path> found = Files.list(directory)) {
+      return found
+          .map(path -> String.valueOf(path.getFileName()))
+          .filter(name -> NAME.matcher(name).matches())
+          .map(SandboxId::new)
+          .toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (IOException e) {
+      LOG.warn("{} could not be listed: {}", directory, e.toString());
+      return List.of();
+    }
   }
 
   private static void delete(Path path) {

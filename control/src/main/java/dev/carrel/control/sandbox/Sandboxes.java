@@ -203,6 +203,11 @@ public final class Sandboxes {
     return live;
   }
 
+  /** Whether there is still something of it, seen or not. */
+  public boolean exists(SandboxId id) {
+    return store.find(id).isPresent();
+  }
+
   /** Checks that the caller may see the sandbox, running or not. */
   public void requireVisible(Caller caller, SandboxId id) {
     if (visibleRunning(caller, id) == null) {

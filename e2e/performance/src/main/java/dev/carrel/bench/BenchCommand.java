@@ -5,9 +5,11 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +52,11 @@ public final class BenchCommand implements Callable<Integer> {
   private boolean soak;
 
   @Option(
+      names = "--claims",
+      description = "Instead of all else: warm sandboxes beside 10, 100 and 500 live ones.")
+  private boolean claims;
+
+  @Option(
       names = "--density",
       arity = "0..1",
       fallbackValue = "1000",
@@ -85,19 +92,7 @@ public final class BenchCommand implements Callable<Integer> {
     Path scratch = Files.createTempDirectory("carrel-bench");
     int count = quick ? QUICK : USUAL;
     try {
-      if (soak) {
-        soak(report, scratch);
-      }
-      if (density > 0) {
-        density(report, scratch);
-      }
-      if (!soak && density == 0) {
-        step("floors");
-        Floors.measure(report, scratch);
-        step("peers");
-        Peers.measure(report, scratch, Math.min(count, 40));
-        measureServer(report, scratch, count);
-      }
+      measure(report, scratch, count);
     } finally {
       deleteTree(scratch);
     }
@@ -109,6 +104,26 @@ public final class BenchCommand implements Callable<Integer> {
     return strict && !missed.isEmpty() ? 1 : 0;
   }
 
+  private void measure(Report report, Path scratch, int count) throws Exception {
+    if (soak) {
+      soak(report, scratch);
+    }
+    if (density > 0) {
+      density(report, scratch);
+    }
+    if (claims) {
+      claims(report, scratch, count);
+    }
+    if (!soak && density == 0 && !claims) {
+      step("floors");
+      Floors.measure(report, scratch);
+      step("peers");
+      Peers.measure(report, scratch, Math.min(count, 40));
+      measureServer(report, scratch, count);
+      claims(report, scratch, count);
+    }
+  }
+
   private void measureServer(Report report, Path scratch, int count) throws Exception {
     step("server start");
     try (ServerProcess server = ServerProcess.start(home, scratch.resolve("server"), Map.of())) {
@@ -118,16 +133,40 @@ public final class BenchCommand implements Callable<Integer> {
       attempt(report, "requests", bench::measure);
       attempt(report, "memory", bench::memory);
       attempt(report, "throughput", bench::throughput);
-      attempt(report, "leaks", () -> new Soak(server).run(report, cycles, "leak check", PLAIN));
+      attempt(report, "leaks", () -> leaks(report, server));
     }
   }
 
+  private void claims(Report report, Path scratch, int count) throws Exception {
+    try (ServerProcess server =
+        ServerProcess.start(home, scratch.resolve("claims"), Claims.settings())) {
+      attempt(report, "claims", () -> new Claims(server, report).measure(count / 4));
+    }
+  }
+
+  private void leaks(Report report, ServerProcess server) throws Exception {
+    Soak soak = new Soak(server);
+    soak.run(report, cycles, "leak check", PLAIN);
+    soak.leftovers().report(report);
+  }
+
   private void soak(Report report, Path scratch) throws Exception {
-    try (ServerProcess server = ServerProcess.start(home, scratch.resolve("soak"), Map.of())) {
-      step("10,000 cycles");
-      new Soak(server).run(report, 10_000, "as they come", PLAIN);
-      step("1,000 cold cycles");
-      new Soak(server).run(report, 1_000, "cold", COLD);
+    Path folder = scratch.resolve("soak");
+    Set<String> ids = new HashSet<>();
+    step("10,000 cycles through the pool");
+    try (ServerProcess server = ServerProcess.start(home, folder, Claims.settings())) {
+      Soak pooled = new Soak(server);
+      pooled.run(report, 10_000, "through the pool", PLAIN);
+      pooled.poolHits(report);
+      ids.addAll(pooled.ids());
+    }
+    // Without pools: what waited in the old one's must go too.
+    step("1,000 cold cycles");
+    try (ServerProcess server = ServerProcess.start(home, folder, Map.of())) {
+      Soak cold = new Soak(server);
+      cold.run(report, 1_000, "cold", COLD);
+      ids.addAll(cold.ids());
+      Leftovers.count(server, ids).report(report);
     }
   }
 

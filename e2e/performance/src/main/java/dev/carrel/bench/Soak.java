@@ -84,7 +84,6 @@ public final class Soak {
       double listed = JSON.readTree(http.get(SANDBOXES)).get("total").asDouble();
       report.add(Row.figure("sandboxes listed", listed, "left", 0));
     }
-    leftovers().report(report);
     report.add(
         Row.figure(
             "more descriptors in server and spawn server",
@@ -93,5 +92,24 @@ public final class Soak {
             DESCRIPTOR_SLACK));
     report.add(
         Row.figure("server's memory growth", server.residentMebibytes() - memory, "MiB", 64));
+  }
+
+  /** How many of the creates found a warm box. */
+  void poolHits(Report report) throws IOException {
+    try (HttpConnection http = server.connect()) {
+      var pools = JSON.readTree(http.get("/api/v1/settings/sandbox/pool-summary")).get("per_image");
+      double hits = 0;
+      double misses = 0;
+      for (var pool : pools) {
+        hits += pool.get("hits").asDouble();
+        misses += pool.get("misses").asDouble();
+      }
+      report.add(Row.note("creates that took a warm box", 100 * hits / (hits + misses), "%"));
+    }
+  }
+
+  /** The ids of all sandboxes so far. */
+  Set<String> ids() {
+    return Set.copyOf(ids);
   }
 }

@@ -1,0 +1,92 @@
+package dev.carrel.bench;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+
+/** What a warm sandbox costs, beside few live ones and beside many. */
+final class Claims {
+  private static final String SANDBOXES = "/api/v1/sandboxes";
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int[] LIVE = {10, 100, 500};
+  private static final int MAX_ALIVE = 40;
+
+  private final ServerProcess server;
+  private final Report report;
+
+  Claims(ServerProcess server, Report report) {
+    this.server = server;
+    this.report = report;
+  }
+
+  /** A pool of the default image with a Python interpreter in each box, and room for the others. */
+  static Map<String, String> settings() {
+    String most = String.valueOf(LIVE[LIVE.length - 1] + 2 * MAX_ALIVE);
+    return Map.of(
+        "CARREL_POOL_SIZES",
+        "host=8-16",
+        "CARREL_POOL_LANGUAGES",
+        "host=python",
+        "CARREL_SANDBOX_MAX_COUNT",
+        most,
+        "CARREL_SANDBOX_MAX_COUNT_PER_TENANT",
+        most);
+  }
+
+  void measure(int count) throws Exception {
+    Deque<String> live = new ArrayDeque<>();
+    try (HttpConnection http = server.connect()) {
+      for (int wanted : LIVE) {
+        while (live.size() < wanted) {
+          live.add(create(http));
+        }
+        claims(http, wanted, count);
+      }
+      for (String box : live) {
+        http.delete(SANDBOXES + "/" + box);
+      }
+    }
+  }
+
+  private void claims(HttpConnection http, int live, int count) throws Exception {
+    Deque<String> made = new ArrayDeque<>();
+    Samples samples =
+        Samples.time(
+            count,
+            0,
+            () -> {
+              if (made.size() >= MAX_ALIVE) {
+                http.delete(SANDBOXES + "/" + made.remove());
+              }
+              awaitIdle(http);
+            },
+            () -> {
+              String box = create(http);
+              made.add(box);
+              return http.post(
+                  SANDBOXES + "/" + box + "/code", "{\"language\":\"python\",\"code\":\"1+1\"}");
+            });
+    report.add(Row.latency("claim until first result, %d live".formatted(live), samples, 3, null));
+    for (String box : made) {
+      http.delete(SANDBOXES + "/" + box);
+    }
+  }
+
+  /** The refill goes on in the background; a miss would measure a cold start. */
+  private static void awaitIdle(HttpConnection http) throws IOException, InterruptedException {
+    for (int i = 0; i < 1000; i++) {
+      if (JSON.readTree(http.get("/api/v1/settings/sandbox/pool-summary")).get("total_idle").asInt()
+          >= 4) {
+        return;
+      }
+      Thread.sleep(5);
+    }
+    throw new IOException("the pool was not filled within 5 s");
+  }
+
+  private static String create(HttpConnection http) throws IOException {
+    return JSON.readTree(http.post(SANDBOXES, "{}")).get("id").asText();
+  }
+}

@@ -11,6 +11,7 @@ import dev.carrel.control.sandbox.Recovery;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxWatch;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.sandbox.SteadyClock;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
@@ -19,6 +20,7 @@ import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -42,13 +44,19 @@ public final class Control implements AutoCloseable {
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
 
-  private Control(ControlSettings settings, List<Engine> engineList) {
+  private Control(ControlSettings settings, List<Engine> engineList, InstantSource clock) {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     onShutdown = settings.sandboxes().life().onShutdown();
     sandboxes =
         new Sandboxes(
-            settings.sandboxes(), settings.pools(), engines, database, telemetry, new Events());
+            settings.sandboxes(),
+            settings.pools(),
+            engines,
+            database,
+            telemetry,
+            new Events(),
+            clock);
     var keys = new RequestKeys(database, settings.keys());
     execs =
         new Execs(
@@ -76,6 +84,15 @@ public final class Control implements AutoCloseable {
 
   /** Takes the engines over: closing this closes them. */
   public static Control open(ControlSettings settings, List<Engine> engines) {
+    return open(settings, engines, SteadyClock.system());
+  }
+
+  /**
+   * As {@link #open(ControlSettings, List)}.
+   *
+   * @param clock what the ends of sandboxes are decided by
+   */
+  static Control open(ControlSettings settings, List<Engine> engines, InstantSource clock) {
     try {
       // Commands, output and variables of sandboxes are in it: nobody else may look.
       java.nio.file.Files.createDirectories(
@@ -84,7 +101,7 @@ public final class Control implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException("cannot create " + settings.dataDirectory(), e);
     }
-    return new Control(settings, engines);
+    return new Control(settings, engines, clock);
   }
 
   public Sandboxes sandboxes() {

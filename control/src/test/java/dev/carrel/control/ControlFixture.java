@@ -5,6 +5,7 @@ import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
+import dev.carrel.control.sandbox.SteadyClock;
 import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
@@ -13,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.ServiceLoader;
@@ -33,6 +35,7 @@ public final class ControlFixture implements AutoCloseable {
   private final String engine;
   private final UnaryOperator<ControlSettings> change;
   private final UnaryOperator<Engine> wrapping;
+  private final InstantSource clock;
   private Control control;
 
   public ControlFixture() throws IOException {
@@ -53,6 +56,19 @@ public final class ControlFixture implements AutoCloseable {
   public ControlFixture(
       String engine, UnaryOperator<ControlSettings> change, UnaryOperator<Engine> wrapping)
       throws IOException {
+    this(engine, change, wrapping, SteadyClock.system());
+  }
+
+  /**
+   * @param clock what the ends of sandboxes are decided by
+   */
+  public ControlFixture(
+      String engine,
+      UnaryOperator<ControlSettings> change,
+      UnaryOperator<Engine> wrapping,
+      InstantSource clock)
+      throws IOException {
+    this.clock = clock;
     this.engine = engine;
     this.wrapping = wrapping;
     // Short, because a socket's path must be.
@@ -114,7 +130,7 @@ public final class ControlFixture implements AutoCloseable {
     var defaults = ControlSettings.defaults(data(), lib);
     var settings = defaults.withSandboxes(defaults.sandboxes().withEngines(engine, Set.of(engine)));
     return Control.open(
-        change.apply(settings), List.of(wrapping.apply(engine(engine, run(), lib))));
+        change.apply(settings), List.of(wrapping.apply(engine(engine, run(), lib))), clock);
   }
 
   public static Engine engine(String name, Path run, Path lib) {

@@ -102,7 +102,7 @@ final class Births {
 
   /** A new one like {@code source}; the caller has that one's turn. */
   Sandbox fork(Caller caller, Sandbox source, Sandbox.Volume files) {
-    Instant now = Instant.now();
+    Instant now = life.now();
     var row =
         new Sandbox(
             SandboxId.random(),
@@ -155,7 +155,7 @@ final class Births {
       Engine engine,
       @Nullable RunningSandbox box,
       @Nullable Snapshot snapshot) {
-    Instant now = Instant.now();
+    Instant now = life.now();
     CreateSandbox.Storage storage = request.storage();
     if (storage.volume() != null || snapshot != null) {
       NamedVolumes.requireVolumes(engine);
@@ -206,8 +206,7 @@ final class Births {
     return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
   }
 
-  private Sandbox launch(
-      Sandbox row, @Nullable RunningSandbox box, @Nullable Snapshot snapshot) {
+  private Sandbox launch(Sandbox row, @Nullable RunningSandbox box, @Nullable Snapshot snapshot) {
     if (box == null) {
       return life.launch(
           row,

@@ -11,6 +11,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;
@@ -43,6 +44,7 @@ final class Life {
   private final WorkspaceVolumes volumes;
   private final Telemetry telemetry;
   private final Events events;
+  private final InstantSource clock;
   private final Turns turns = new Turns();
   private final List<SandboxListener> listeners = new CopyOnWriteArrayList<>();
   private final Map<SandboxId, RunningSandbox> running = new ConcurrentHashMap<>();
@@ -60,7 +62,8 @@ final class Life {
       SandboxStore store,
       WorkspaceVolumes volumes,
       Telemetry telemetry,
-      Events events) {
+      Events events,
+      InstantSource clock) {
     this.settings = settings;
     this.machines = machines;
     this.room = room;
@@ -68,6 +71,12 @@ final class Life {
     this.volumes = volumes;
     this.telemetry = telemetry;
     this.events = events;
+    this.clock = clock;
+  }
+
+  /** The time by which lives are measured. */
+  Instant now() {
+    return clock.instant();
   }
 
   void listen(SandboxListener listener) {
@@ -154,7 +163,7 @@ final class Life {
 
   private Sandbox begin(Sandbox row, RunningSandbox live, String cause, long begin) {
     Machine machine = live.machine();
-    Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+    Instant now = now().truncatedTo(ChronoUnit.MILLIS);
     Sandbox started =
         row.edit()
             .status(SandboxStatus.RUNNING)
@@ -429,8 +438,7 @@ final class Life {
   private Sandbox move(
       RunningSandbox live, SandboxStatus status, @Nullable Failure why, String cause) {
     Sandbox before = live.snapshot();
-    Sandbox after =
-        before.edit().status(status).ended(why == null ? null : Instant.now(), why).build();
+    Sandbox after = before.edit().status(status).ended(why == null ? null : now(), why).build();
     if (!store.transition(before, after, cause)) {
       // Only a removal does not wait for its turn.
       throw Failures.notFound(live.id());
@@ -525,7 +533,7 @@ final class Life {
     Sandbox failed =
         row.edit()
             .status(SandboxStatus.FAILED)
-            .ended(Instant.now(), failure)
+            .ended(now(), failure)
             // Nothing was ever in it.
             .volume(first ? null : row.volume())
             .build();
@@ -552,11 +560,7 @@ final class Life {
     Sandbox current = row;
     while (current.status() != SandboxStatus.DESTROYED) {
       Sandbox next =
-          current
-              .edit()
-              .status(SandboxStatus.DESTROYED)
-              .ended(Instant.now(), current.failure())
-              .build();
+          current.edit().status(SandboxStatus.DESTROYED).ended(now(), current.failure()).build();
       if (store.transition(current, next, cause)) {
         return;
       }

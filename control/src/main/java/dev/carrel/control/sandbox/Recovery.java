@@ -4,7 +4,6 @@ import dev.carrel.spi.Engine;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -82,7 +81,7 @@ public final class Recovery {
     Sandbox failed =
         row.edit()
             .status(SandboxStatus.FAILED)
-            .ended(Instant.now(), failure)
+            .ended(sandboxes.life().now(), failure)
             // Nobody was ever told of what never ran: there is nothing in its volume.
             .volume(row.startedAt() == null ? null : row.volume())
             .build();

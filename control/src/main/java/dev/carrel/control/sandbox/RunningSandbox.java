@@ -71,7 +71,9 @@ public final class RunningSandbox {
     this.life = life;
     this.before = row.counters();
     this.environment = environment(row.envVars());
-    this.lastActivityMillis = row.lastActivityAt().toEpochMilli();
+    // The clock may have been set back since the row was written: a use to come would last long.
+    this.lastActivityMillis =
+        Math.min(row.lastActivityAt().toEpochMilli(), life.now().toEpochMilli());
   }
 
   public SandboxId id() {
@@ -116,7 +118,7 @@ public final class RunningSandbox {
   /** Notes that somebody uses it. */
   public void touch() {
     uses.incrementAndGet();
-    lastActivityMillis = System.currentTimeMillis();
+    lastActivityMillis = life.now().toEpochMilli();
     unsaved = true;
   }
 
@@ -285,7 +287,7 @@ public final class RunningSandbox {
    * known. For one thread, which asks from time to time.
    */
   boolean works() {
-    long now = System.currentTimeMillis();
+    long now = life.now().toEpochMilli();
     long elapsed = now - sampledMillis;
     if (elapsed < SAMPLE.toMillis()) {
       return true;

@@ -25,7 +25,7 @@ public final class SandboxWatch implements AutoCloseable {
   private final SandboxSettings settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
-  private Instant nextSweep = Instant.now();
+  private Instant nextSweep;
 
   public SandboxWatch(Sandboxes sandboxes, SandboxSettings settings) {
     this.sandboxes = sandboxes;
@@ -33,6 +33,7 @@ public final class SandboxWatch implements AutoCloseable {
     this.store = sandboxes.store();
     this.policy = new IdlePolicy(settings.stoppedRetention(), settings.life().warning());
     this.settings = settings;
+    this.nextSweep = life.now();
     this.thread = Thread.ofVirtual().name("sandbox-watch").start(this::watch);
   }
 
@@ -71,7 +72,7 @@ public final class SandboxWatch implements AutoCloseable {
   }
 
   private void look() {
-    Instant now = Instant.now();
+    Instant now = life.now();
     life.writeRemains();
     for (RunningSandbox sandbox : life.running()) {
       try {

@@ -8,6 +8,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,8 @@ public final class Sandboxes {
       Engines engines,
       Database database,
       Telemetry telemetry,
-      Events events) {
+      Events events,
+      InstantSource clock) {
     this.rules = new SandboxRules(settings);
     var room = new Room(settings, telemetry);
     this.store = new SandboxStore(database);
@@ -49,7 +51,8 @@ public final class Sandboxes {
     this.volumeStore = new VolumeStore(database);
     this.volumes = new WorkspaceVolumes(volumeStore, engines, times.orphanMinAge());
     this.life =
-        new Life(times, new Machines(engines, rules), room, store, volumes, telemetry, events);
+        new Life(
+            times, new Machines(engines, rules), room, store, volumes, telemetry, events, clock);
     room.eviction(new Eviction(times, life, telemetry));
     this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times);
     this.snapshots =

@@ -52,6 +52,56 @@ class CommandLineIT {
   }
 
   @Test
+  void aSandboxIsStoppedStartedForkedAndRestored() {
+    String id = create();
+    desk.carrel("exec", id, "--", "sh", "-c", "echo old > file");
+    String snapshot = desk.carrel("snapshot", "create", id, "--name", "before").out().strip();
+    assertThat(snapshot).matches("sn[a-z2-7]{14}");
+    assertThat(desk.carrel("snapshot", "list").out()).contains(snapshot, id, "before");
+    assertThat(desk.carrel("snapshot", "list", "--json", id).out()).contains("\"used_bytes\"");
+
+    assertThat(desk.carrel("sandbox", "stop", id))
+        .isEqualTo(new Outcome(0, id + "  stopped\n", ""));
+    Outcome refused = desk.carrel("exec", id, "--", "true");
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.err()).contains("stopped", "start it again");
+    assertThat(desk.carrel("sandbox", "show", id).out()).contains("kept when it stops");
+    assertThat(desk.carrel("sandbox", "start", id).out()).isEqualTo(id + "  running\n");
+    assertThat(desk.carrel("sandbox", "resume", "--json", id).out()).contains("\"running\"");
+    Outcome pause = desk.carrel("sandbox", "pause", id);
+    assertThat(pause.code()).isEqualTo(125);
+    assertThat(pause.err()).contains("cannot pause");
+
+    desk.carrel("exec", id, "--", "sh", "-c", "echo new > file");
+    String fork = desk.carrel("sandbox", "fork", id).out().strip().split(" ", 2)[0];
+    assertThat(desk.carrel("snapshot", "restore", snapshot, id).out()).contains("running");
+    assertThat(desk.carrel("exec", id, "--", "cat", "file").out()).isEqualTo("old\n");
+    assertThat(desk.carrel("exec", fork, "--", "cat", "file").out()).isEqualTo("new\n");
+    String begun = desk.carrel("sandbox", "create", "-q", "--snapshot", snapshot).out().strip();
+    assertThat(desk.carrel("exec", begun, "--", "cat", "file").out()).isEqualTo("old\n");
+    assertThat(desk.carrel("snapshot", "delete", snapshot).out()).isEqualTo(snapshot + "\n");
+  }
+
+  @Test
+  void aVolumeGoesFromSandboxToSandbox() {
+    assertThat(desk.carrel("volume", "create", "data", "--size", "64"))
+        .isEqualTo(new Outcome(0, "data\n", ""));
+    String first = desk.carrel("sandbox", "create", "-q", "--volume", "data").out().strip();
+    desk.carrel("exec", first, "--", "sh", "-c", "echo kept > file");
+    assertThat(desk.carrel("volume", "list").out()).contains("data", "64 MB", first);
+    Outcome refused = desk.carrel("volume", "delete", "data");
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.err()).contains(first);
+    desk.carrel("sandbox", "delete", first);
+
+    String second = desk.carrel("sandbox", "create", "-q", "--volume", "data").out().strip();
+    assertThat(desk.carrel("exec", second, "--", "cat", "file").out()).isEqualTo("kept\n");
+    desk.carrel("sandbox", "delete", second);
+    assertThat(desk.carrel("volume", "delete", "--json", "data").out()).contains("data");
+    assertThat(desk.carrel("volume", "list").err()).contains("no volumes");
+  }
+
+  @Test
   void execPassesStreamsInputVariablesAndExitCode() {
     String id = create();
 

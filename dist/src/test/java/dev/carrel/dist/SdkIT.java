@@ -19,6 +19,8 @@ import dev.carrel.sdk.ExecResult;
 import dev.carrel.sdk.FileWatch;
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SandboxOptions;
+import dev.carrel.sdk.SnapshotInfo;
+import dev.carrel.sdk.VolumeInfo;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -65,6 +67,45 @@ class SdkIT {
               assertThat(engine.name()).isEqualTo("process");
               assertThat(engine.isolation()).isEqualTo("none");
             });
+  }
+
+  @Test
+  void filesOutliveMachinesAndSandboxes() {
+    Sandbox first =
+        carrel
+            .sandboxes()
+            .create(
+                SandboxOptions.defaults()
+                    .withOnIdle("destroy")
+                    .withMaxLife(Duration.ofHours(1))
+                    .withVolume("lasting"));
+    assertThat(first.info().onIdle()).isEqualTo("destroy");
+    assertThat(first.info().maxLifeSeconds()).isEqualTo(3600);
+    assertThat(first.info().persistent()).isTrue();
+    first.run("echo kept > file");
+    assertThat(first.stop().info().status()).isEqualTo("stopped");
+    assertThat(first.start().run("cat file").stdout()).isEqualTo("kept\n");
+    SnapshotInfo snapshot = first.snapshot("one");
+    assertThat(carrel.snapshots().list()).contains(snapshot);
+    assertThat(carrel.snapshots().get(snapshot.id()).sandboxId()).isEqualTo(first.id());
+    Sandbox fork = first.fork();
+    assertThat(fork.run("cat file").stdout()).isEqualTo("kept\n");
+    first.run("rm file");
+    assertThat(first.restore(snapshot.id()).run("cat file").stdout()).isEqualTo("kept\n");
+    assertThat(first.snapshots()).containsExactly(snapshot);
+    assertThat(carrel.volumes().get("lasting").sandboxId()).isEqualTo(first.id());
+
+    fork.delete();
+    first.delete();
+    carrel.snapshots().delete(snapshot.id());
+    assertThat(carrel.volumes().list()).extracting(VolumeInfo::name).contains("lasting");
+    carrel.volumes().delete("lasting");
+    assertThatThrownBy(() -> carrel.volumes().get("lasting"))
+        .isInstanceOfSatisfying(
+            CarrelException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.VOLUME_NOT_FOUND));
+    Sandbox brief = carrel.sandboxes().create(SandboxOptions.defaults().withEphemeral(true));
+    assertThat(brief.info().persistent()).isFalse();
+    brief.delete();
   }
 
   @Test

@@ -360,12 +360,12 @@ handle_volumes(struct spawn *spawn, struct client *client, uint8_t type, struct 
 	else if (type == VOLUME_COPY)
 		good = jobs_copy(spawn, (int)(client - spawn->clients), id, target, &failure);
 	else if (type == VOLUME_REMOVE)
-		good = volume_remove(spawn->volumes, id, &failure);
+		good = jobs_remove(spawn, (int)(client - spawn->clients), id, &failure);
 	else
 		good = volume_list(spawn->volumes, id, put_volume, &client->out, &failure);
 	if (!good)
 		answer_failed(&client->out, &failure);
-	else if (type == VOLUME_COPY)
+	else if (type != VOLUMES)
 		client->waiting = WAITING_JOB;
 	else
 		answer_ok(&client->out);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ take_job(struct spawn *spawn, enum job_kind kind, int client, int box, struct fa
 		*job = (struct job){.kind = kind, .client = client, .box = box, .pidfd = -1, .words = -1};
 		return job;
 	}
-	give_up(failure, KIND_BUSY, "jobs", 0, "%d copies and changes of limits are under way: try again", JOBS_MAX);
+	give_up(failure, KIND_BUSY, "jobs", 0, "%d copies, removals and changes of limits are under way: try again", JOBS_MAX);
 	return NULL;
 }
 
@@ -44,6 +45,7 @@ struct task {
 	struct limits old, limits;
 	struct hierarchies groups;
 	int words;
+	pid_t server;
 };
 
 static _Noreturn void
@@ -53,8 +55,12 @@ work(const struct task *task)
 	int words = fcntl(task->words, F_DUPFD_CLOEXEC, 4);
 	if (words < 0 || dup3(words, 3, O_CLOEXEC) < 0 || k_close_range(4, ~0u) != 0)
 		_exit(2);
+	/* Without the server nobody keeps the sandbox still: a copy must not go on then. The others may. */
+	if (task->kind == JOB_COPY && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != task->server))
+		_exit(2);
 	alarm(JOB_SECONDS);
 	bool good = task->kind == JOB_COPY ? volume_copy(&task->copy, &failure)
+		: task->kind == JOB_REMOVE ? volume_remove(task->copy.folder, task->copy.from, &failure)
 					   : cgroup_change(&task->groups, &task->old, &task->limits, &failure);
 	_exit(good || !write_all(3, &failure, sizeof failure) ? !good : 1);
 }
@@ -62,7 +68,7 @@ work(const struct task *task)
 static bool
 start(struct spawn *spawn, struct job *job, struct failure *failure)
 {
-	struct task task = {.kind = job->kind, .limits = job->limits};
+	struct task task = {.kind = job->kind, .limits = job->limits, .server = getpid()};
 	int words[2];
 	if (job->box >= 0) {
 		task.groups = spawn->details[job->box].groups;
@@ -138,6 +144,16 @@ jobs_copy(struct spawn *spawn, int client, const char *from, const char *to, str
 		return false;
 	}
 	return (box >= 0 && !spawn->boxes[box].frozen) || start_or_forget(spawn, job, failure);
+}
+
+bool
+jobs_remove(struct spawn *spawn, int client, const char *id, struct failure *failure)
+{
+	struct job *job = take_job(spawn, JOB_REMOVE, client, -1, failure);
+	if (job == NULL)
+		return false;
+	snprintf(job->from, sizeof job->from, "%s", id);
+	return start_or_forget(spawn, job, failure);
 }
 
 void
@@ -219,7 +235,7 @@ jobs_abandon_client(struct spawn *spawn, int client)
 		if (job->kind == JOB_FREE || job->client != client)
 			continue;
 		job->client = -1;
-		if (job->kind == JOB_COPY) /* a change of limits is finished, since it is half done */
+		if (job->kind == JOB_COPY) /* the others are finished, since they may be half done */
 			abandon(spawn, job);
 	}
 }

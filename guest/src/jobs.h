@@ -1,13 +1,13 @@
-/* Work for a client that may take long, done by processes of their own so that the server never waits: copies of volumes and
- * changes of limits. */
+/* Work for a client that may take long, done by processes of their own so that the server never waits: copies of volumes,
+ * their removal (which waits for the journal of a busy disk) and changes of limits. */
 #ifndef CARREL_JOBS_H
 #define CARREL_JOBS_H
 
 #include "clients.h"
 
-#define JOBS_MAX 16
+#define JOBS_MAX 64
 
-enum job_kind { JOB_FREE, JOB_COPY, JOB_LIMIT };
+enum job_kind { JOB_FREE, JOB_COPY, JOB_REMOVE, JOB_LIMIT };
 
 struct job {
 	enum job_kind kind;
@@ -23,6 +23,7 @@ struct job {
 
 /* Each starts a job, which ends with client_job_done. False with the failure when it cannot start. */
 bool jobs_copy(struct spawn *spawn, int client, const char *from, const char *to, struct failure *failure);
+bool jobs_remove(struct spawn *spawn, int client, const char *id, struct failure *failure);
 bool jobs_limit(struct spawn *spawn, int client, int box, const struct limits *limits, struct failure *failure);
 
 void jobs_on_end(struct spawn *spawn, int index);

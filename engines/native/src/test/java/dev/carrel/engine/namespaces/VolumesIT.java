@@ -7,11 +7,15 @@ import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.Leftovers;
 import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.ExecRequest;
+import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
@@ -21,10 +25,14 @@ import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.Future.State;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -163,6 +171,52 @@ final class VolumesIT extends MachineTests {
     machine.destroy();
     Eventually.holds(
         "no loop device is left", SOON, () -> Leftovers.loops(runDirectory()).isEmpty());
+  }
+
+  @Test
+  void copyDuringWhichTheServerDiesIsWholeOrNotThere() throws Exception {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "head -c 30000000 /dev/urandom > big && sync");
+    String write =
+        "i=0; : > two; echo ready; while :; do i=$((i+1)); echo $i >> one; echo $i >> two; done";
+    try (ExecSession writing =
+            Guest.of(machine)
+                .exec(ExecId.random(), ExecRequest.of(Command.shell(write), Finished.ENVIRONMENT));
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      assertThat(writing.next()).isNotNull();
+      Eventually.holds(
+          "it writes",
+          SOON,
+          () -> shell(machine, "[ -s two ] && echo yes").stdout().equals("yes\n"));
+      VolumeId copy = VolumeId.random();
+      Future<?> copying = threads.submit(() -> engine().volumes().orElseThrow().copy(volume, copy));
+      Eventually.holds("it stands still", SOON, () -> copying.isDone() || isFrozen(machine));
+      kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+
+      assertThat(machine.death()).as("asked of a new server").isEmpty();
+      long size = Guest.of(machine).files().stat("one").size();
+      Eventually.holds(
+          "the writer goes on", SOON, () -> Guest.of(machine).files().stat("one").size() > size);
+      Eventually.holds("the copy is over", SOON, copying::isDone);
+      assertThat(copying.state()).as("it was asked for again").isIn(State.SUCCESS, State.FAILED);
+      if (engine().volumes().orElseThrow().list().contains(copy)) {
+        String[] lines =
+            shell(start(on(copy)), "wc -l < one; wc -l < two").stdout().split("\n", -1);
+        assertThat(Long.parseLong(lines[0]) - Long.parseLong(lines[1])).isBetween(0L, 1L);
+      }
+    }
+  }
+
+  private static boolean isFrozen(Machine machine) {
+    Cgroup freezer = SandboxLifeIT.cgroup(machine, "freezer");
+    try {
+      return freezer.version() == 1
+          ? Files.readString(freezer.folder().resolve("freezer.state")).equals("FROZEN\n")
+          : Files.readString(freezer.folder().resolve("cgroup.events")).contains("frozen 1");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

@@ -210,6 +210,10 @@ begin(struct spawn *spawn, int client, const struct fork_request *request, struc
 	*reason = "no such sandbox runs here";
 	if (index < 0 || spawn->boxes[index].state != BOX_RUNNING)
 		return false;
+	const struct box *box = &spawn->boxes[index];
+	*reason = "the sandbox stands still, and so would who enters it";
+	if (box->paused || box->frozen || box->freeze_deadline != 0)
+		return false;
 	const struct box_details *details = &spawn->details[index];
 	*reason = "this sandbox can be entered by nobody";
 	if (details->owner == 0 || !fully_confined(&details->measures))

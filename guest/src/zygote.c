@@ -178,7 +178,8 @@ zygote_ready(struct spawn *spawn, int index)
 	if (zygote->control < 0)
 		return;
 	ssize_t n = recvmsg(zygote->control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	/* A reset says that it ended without reading all; what it said before comes after that. */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
 		return;
 	struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (header == NULL || header->cmsg_type != SCM_CREDENTIALS) {

@@ -6,6 +6,7 @@ import time
 
 from bindings import Bindings
 from driver import Died, Kernel, KernelCase
+from test_unique import Unique  # noqa: F401
 
 
 class PythonKernel(Bindings, KernelCase):

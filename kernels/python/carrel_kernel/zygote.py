@@ -125,6 +125,9 @@ def serve(preload):
         control.send(b"F" + describe(failure))
         os._exit(1)
     generators = unique.remember()
+    # Once here, for what is made at first use: OpenSSL alone would cost every fork four megabytes of its own.
+    unique.reseed(generators)
+    rehearse(settings)
     gc.collect()
     gc.freeze()
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.

@@ -43,6 +43,11 @@ final class SandboxShape {
       description = "Set a variable; may be repeated.")
   private Map<String, String> env = Map.of();
 
+  @Option(
+      names = "--isolated",
+      description = "Start interpreters from scratch, never as a fork of a warm one.")
+  private boolean isolated;
+
   SandboxOptions options() {
     return SandboxOptions.defaults()
         .withImage(image)
@@ -52,6 +57,7 @@ final class SandboxShape {
         .withCpuCores(cpu)
         .withDiskMb(disk)
         .withPids(pids)
+        .withIsolated(isolated ? Boolean.TRUE : null)
         .withEnvVars(env);
   }
 }

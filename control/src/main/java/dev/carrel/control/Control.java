@@ -15,6 +15,8 @@ import dev.carrel.control.sandbox.SteadyClock;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.Preload;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
@@ -80,6 +82,9 @@ public final class Control implements AutoCloseable {
     recover();
     sandboxes.pools().begin();
     watch = new SandboxWatch(sandboxes, settings.sandboxes());
+    if (settings.contexts().warmAtStart()) {
+      Thread.ofVirtual().name("warm-at-start").start(() -> warm(settings.contexts().preload()));
+    }
   }
 
   /** Takes the engines over: closing this closes them. */
@@ -144,6 +149,14 @@ public final class Control implements AutoCloseable {
     execs.close();
     database.close();
     engines.close();
+  }
+
+  private void warm(Preload preload) {
+    try {
+      engines.warm(Language.PYTHON, preload);
+    } catch (SandboxException e) {
+      LOG.warn("no interpreter could be warmed ahead of its first use: {}", e.message());
+    }
   }
 
   private void recover() {

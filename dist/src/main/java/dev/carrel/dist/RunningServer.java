@@ -61,7 +61,8 @@ final class RunningServer implements AutoCloseable {
             configuration.storage().run(),
             configuration.control().dataDirectory().resolve("volumes"),
             configuration.control().libDirectory(),
-            configuration.engine().allowMissing());
+            configuration.engine().allowMissing(),
+            configuration.engine().warm());
     var engines = new ArrayList<Engine>();
     for (EngineProvider provider : ServiceLoader.load(EngineProvider.class)) {
       engines.add(provider.create(settings));

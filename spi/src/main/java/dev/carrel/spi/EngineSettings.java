@@ -13,10 +13,20 @@ import java.util.Set;
  *     kernels/}
  * @param allowMissing names of {@link Isolation.Measure}s whose absence the operator accepts; each
  *     is reported
+ * @param warm for engines that fork warm interpreters
  */
 public record EngineSettings(
-    Path runDirectory, Path volumeDirectory, Path libDirectory, Set<String> allowMissing) {
+    Path runDirectory,
+    Path volumeDirectory,
+    Path libDirectory,
+    Set<String> allowMissing,
+    WarmSettings warm) {
   public EngineSettings {
     allowMissing = Set.copyOf(allowMissing);
+  }
+
+  public EngineSettings(
+      Path runDirectory, Path volumeDirectory, Path libDirectory, Set<String> allowMissing) {
+    this(runDirectory, volumeDirectory, libDirectory, allowMissing, WarmSettings.defaults());
   }
 }

@@ -1,6 +1,7 @@
 package dev.carrel.control.context;
 
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Preload;
 import java.time.Duration;
 
 /**
@@ -8,6 +9,9 @@ import java.time.Duration;
  *
  * @param interruptGrace from the interrupt to the kill
  * @param startTimeout for an interpreter to become ready
+ * @param preload what a Python context's warm interpreter has imported unless the request says
+ * @param warmAtStart whether that interpreter is made ready when the server starts, not at first
+ *     use
  * @param maxQueued cells waiting for one context
  * @param maxDisplay of all displays of one cell together; what is over it is left out and said so
  * @param maxFrame of one value from a kernel; a larger one is left out and said so
@@ -17,6 +21,8 @@ public record ContextSettings(
     Duration maxTimeout,
     Duration interruptGrace,
     Duration startTimeout,
+    Preload preload,
+    boolean warmAtStart,
     int maxContexts,
     int maxQueued,
     DataSize maxCode,
@@ -33,6 +39,8 @@ public record ContextSettings(
         Duration.ofHours(1),
         Duration.ofSeconds(2),
         Duration.ofMinutes(1),
+        Preload.PLAIN,
+        false,
         16,
         16,
         DataSize.ofMebibytes(4),

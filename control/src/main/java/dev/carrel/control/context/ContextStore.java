@@ -5,11 +5,13 @@ import dev.carrel.control.store.Lines;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.Preload;
 import dev.carrel.spi.SandboxId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
@@ -34,11 +36,12 @@ final class ContextStore {
                 .createUpdate(
                     """
                     INSERT INTO context (id, sandbox_id, language, cwd, environment, is_default,
-                      exec_id, execution_count, created_at, last_used_at)
+                      exec_id, execution_count, created_at, last_used_at, preload, start)
                     SELECT :id, :sandbox, :language, :cwd, :environment, :default,
-                      :exec, :count, :created, :used
+                      :exec, :count, :created, :used, :preload, :start
                     WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)
                     ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id,
+                      start = excluded.start,
                       execution_count = excluded.execution_count,
                       last_used_at = excluded.last_used_at\
                     """)
@@ -52,6 +55,8 @@ final class ContextStore {
                 .bind("count", now.executionCount())
                 .bind("created", now.createdAt().toEpochMilli())
                 .bind("used", now.lastUsedAt().toEpochMilli())
+                .bind("preload", now.preload() == null ? null : now.preload().wireName())
+                .bind("start", now.start() == null ? null : now.start().wireName())
                 .execute());
   }
 
@@ -81,15 +86,19 @@ final class ContextStore {
 
   private static Row row(ResultSet row, StatementContext context) throws SQLException {
     String exec = row.getString("exec_id");
+    String preload = row.getString("preload");
+    String start = row.getString("start");
     return new Row(
         new ContextId(text(row, "id")),
         new SandboxId(text(row, "sandbox_id")),
         new CreateContext(
             Language.parse(text(row, "language")),
             row.getString("cwd"),
-            Lines.toMap(text(row, "environment"))),
+            Lines.toMap(text(row, "environment")),
+            preload == null ? null : Preload.parse(preload)),
         row.getBoolean("is_default"),
         exec == null ? null : new ExecId(exec),
+        start == null ? null : Context.Start.valueOf(start.toUpperCase(Locale.ROOT)),
         row.getLong("execution_count"),
         Instant.ofEpochMilli(row.getLong("created_at")));
   }
@@ -105,6 +114,7 @@ final class ContextStore {
       CreateContext request,
       boolean isDefault,
       @Nullable ExecId exec,
+      Context.@Nullable Start start,
       long executionCount,
       Instant createdAt) {}
 }

@@ -11,9 +11,6 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.sandbox.WarmUp;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
-import dev.carrel.guest.ExecRequest;
-import dev.carrel.guest.ExecSession;
-import dev.carrel.spi.Command;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
@@ -45,7 +42,6 @@ import org.jspecify.annotations.Nullable;
  * whether the state survived. Safe for many threads.
  */
 public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
-  private static final String KERNELS = "/opt/carrel/kernels";
   private static final long MAX_DISPLAY_IN_FLIGHT = 256L << 20;
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
   private static final Duration JOIN_PATIENCE = Duration.ofSeconds(2);
@@ -58,7 +54,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final RequestKeys keys;
   private final KeptCells kept;
   private final Telemetry telemetry;
-  private final Path libDirectory;
+  private final KernelStarts starts;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels = new WarmKernels();
   private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
@@ -81,7 +77,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ContextStore(database);
-    this.libDirectory = libDirectory;
+    this.starts = new KernelStarts(settings, libDirectory, telemetry);
     this.keys = keys;
     this.kept = new KeptCells(keySettings);
     this.telemetry = telemetry;
@@ -202,7 +198,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   @Override
   public void warm(RunningSandbox box, Language language) throws InterruptedException {
     Map<String, String> environment = box.environment();
-    Kernel kernel = coldKernel(box, language, null, environment);
+    Kernel kernel = starts.start(box, language, null, null, environment);
     warmKernels.add(box.id(), language, kernel, environment);
   }
 
@@ -224,7 +220,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       ExecId exec = row.exec();
       if (exec != null) {
         execs.add(exec);
-        join(sandbox, context, exec);
+        join(sandbox, context, exec, row.start());
       }
     }
     return execs;
@@ -390,16 +386,19 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
 
   private Kernel startKernel(RunningSandbox sandbox, SandboxContexts box, LiveContext context)
       throws InterruptedException {
-    long begin = System.nanoTime();
     boolean started = false;
     try {
+      CreateContext request = context.request();
       var environment = new HashMap<>(sandbox.environment());
-      environment.putAll(context.request().environment());
-      String cwd = context.request().cwd();
-      Kernel kernel = cwd == null ? warmKernel(sandbox, context.language(), environment) : null;
+      environment.putAll(request.environment());
+      boolean usual =
+          request.cwd() == null
+              && (request.preload() == null || request.preload() == settings.preload());
+      Kernel kernel = usual ? warmKernel(sandbox, context.language(), environment) : null;
       if (kernel == null) {
-        kernel = coldKernel(sandbox, context.language(), cwd, environment);
-        telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
+        kernel =
+            starts.start(
+                sandbox, context.language(), request.preload(), request.cwd(), environment);
       }
       context.kernel(kernel);
       context.resetExecutions();
@@ -415,29 +414,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         box.remove(context);
       }
     }
-  }
-
-  private Kernel coldKernel(
-      RunningSandbox sandbox,
-      Language language,
-      @Nullable String cwd,
-      Map<String, String> environment)
-      throws InterruptedException {
-    String folder =
-        sandbox.sharesHostFiles()
-            ? libDirectory.resolve("kernels").toAbsolutePath().toString()
-            : KERNELS;
-    KernelCommand command = KernelCommand.of(language, folder);
-    var exec = ExecId.random();
-    var start = new Command(command.arguments(), Map.of(), cwd, null, null, false);
-    ExecSession session =
-        sandbox
-            .guest()
-            .exec(exec, ExecRequest.of(start, environment).withKeep(true).withControl(true));
-    var kernel = new Kernel(sandbox, exec, session);
-    kernel.begin();
-    kernel.awaitReady(settings.startTimeout(), command);
-    return kernel;
   }
 
   /** The interpreter that has waited for this; null when there is none that can become it. */
@@ -460,10 +436,11 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     return warm.kernel();
   }
 
-  private void join(RunningSandbox sandbox, LiveContext context, ExecId exec) {
+  private void join(
+      RunningSandbox sandbox, LiveContext context, ExecId exec, Context.@Nullable Start start) {
     Kernel kernel;
     try {
-      kernel = new Kernel(sandbox, exec, sandbox.attachAtEnd(exec));
+      kernel = new Kernel(sandbox, exec, sandbox.attachAtEnd(exec), start);
     } catch (SandboxException e) {
       // It ended while nobody looked. The next cell starts another and says so.
       context.lost();

@@ -41,6 +41,7 @@ final class Kernel {
   private final RunningSandbox sandbox;
   private final ExecId exec;
   private final ExecSession session;
+  private final Context.@Nullable Start start;
   private final KernelFrames frames;
   private final CountDownLatch ready = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -56,10 +57,11 @@ final class Kernel {
   private volatile boolean leaving;
   private volatile @Nullable String broken;
 
-  Kernel(RunningSandbox sandbox, ExecId exec, ExecSession session) {
+  Kernel(RunningSandbox sandbox, ExecId exec, ExecSession session, Context.@Nullable Start start) {
     this.sandbox = sandbox;
     this.exec = exec;
     this.session = session;
+    this.start = start;
     this.baseline = sandbox.usage();
     this.frames = new KernelFrames(this::takeRoom);
   }
@@ -70,6 +72,11 @@ final class Kernel {
 
   ExecId exec() {
     return exec;
+  }
+
+  /** Null: it was started by an earlier server that did not write it down. */
+  Context.@Nullable Start start() {
+    return start;
   }
 
   boolean alive() {

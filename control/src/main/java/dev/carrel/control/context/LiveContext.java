@@ -176,6 +176,8 @@ final class LiveContext {
         request.language(),
         greeting == null ? null : greeting.version(),
         greeting == null ? null : greeting.flavour(),
+        request.preload(),
+        now == null ? null : now.start(),
         status,
         isDefault,
         executions.get(),

@@ -117,6 +117,7 @@ final class Births {
             source.limits(),
             source.expiry(),
             source.networkEnabled(),
+            source.isolated(),
             source.envVars(),
             source.metadata(),
             null,
@@ -177,6 +178,7 @@ final class Births {
             rules.limits(request.size(), snapshot),
             rules.expiry(request.expiry(), persistent),
             false,
+            Boolean.TRUE.equals(request.isolated()),
             SandboxRules.environment(request.envVars()),
             SandboxRules.metadata(request.metadata()),
             SandboxRules.sessionKey(request.sessionKey()),
@@ -197,6 +199,7 @@ final class Births {
   private boolean suitsPool(CreateSandbox request) {
     CreateSandbox.Storage storage = request.storage();
     return !Boolean.TRUE.equals(storage.ephemeral())
+        && !Boolean.TRUE.equals(request.isolated())
         && storage.volume() == null
         && storage.snapshot() == null
         && (request.size().diskMb() == null || request.size().diskMb() == settings.diskMb());

@@ -10,12 +10,15 @@ import org.jspecify.annotations.Nullable;
  * What a caller asks for; null means the default of {@link SandboxSettings}.
  *
  * @param isolation the least strength to accept
+ * @param isolated true: nothing but its own guest ever starts a process in it, no warm
+ *     interpreter's fork either
  * @param sessionKey unique per tenant: the same key gives the same sandbox as long as it is there
  */
 public record CreateSandbox(
     @Nullable String image,
     @Nullable String engine,
     Isolation.@Nullable Strength isolation,
+    @Nullable Boolean isolated,
     Size size,
     Expiry expiry,
     Storage storage,
@@ -35,6 +38,7 @@ public record CreateSandbox(
         null,
         null,
         null,
+        null,
         new Size(null, null, null, null),
         new Expiry(null, null, null),
         Storage.DEFAULT,
@@ -49,6 +53,7 @@ public record CreateSandbox(
         newImage,
         engine,
         isolation,
+        isolated,
         size,
         expiry,
         storage,
@@ -63,6 +68,22 @@ public record CreateSandbox(
         image,
         newEngine,
         isolation,
+        isolated,
+        size,
+        expiry,
+        storage,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey);
+  }
+
+  public CreateSandbox withIsolated(boolean newIsolated) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        newIsolated,
         size,
         expiry,
         storage,
@@ -77,6 +98,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         newSize,
         expiry,
         storage,
@@ -91,6 +113,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         size,
         newExpiry,
         storage,
@@ -105,6 +128,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         size,
         expiry,
         newStorage,
@@ -119,6 +143,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         size,
         expiry,
         storage,
@@ -133,6 +158,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         size,
         expiry,
         storage,
@@ -147,6 +173,7 @@ public record CreateSandbox(
         image,
         engine,
         isolation,
+        isolated,
         size,
         expiry,
         storage,

@@ -4,6 +4,9 @@ import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.Preload;
+import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
 import java.util.ArrayList;
@@ -34,6 +37,11 @@ public final class Engines implements AutoCloseable {
   /** What each engine can do, for doctors and health pages. */
   public List<Capabilities> capabilities() {
     return byName.values().stream().map(Engine::capabilities).toList();
+  }
+
+  /** Lets the engines prepare warm interpreters for the image that every server has. */
+  public void warm(Language language, Preload preload) {
+    usable().forEach(engine -> engine.warm(new RootImage.Host(), language, preload));
   }
 
   @Override

@@ -23,7 +23,11 @@ final class Machines {
         .start(
             row.id(),
             new MachineSpec(
-                rules.root(row.image()), row.limits(), null, volume == null ? null : volume.id()));
+                rules.root(row.image()),
+                row.limits(),
+                null,
+                volume == null ? null : volume.id(),
+                row.isolated()));
   }
 
   private Engine engine(String name) {

@@ -5,6 +5,7 @@ import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.KernelFork;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -87,6 +88,16 @@ public final class RunningSandbox {
   /** What every command gets, its own variables not counted. */
   public Map<String, String> environment() {
     return environment;
+  }
+
+  /** What every sandbox has before its owner adds to it. */
+  public static Map<String, String> usualEnvironment() {
+    return environment(Map.of());
+  }
+
+  /** Puts a warm interpreter into the machine, where that is possible. */
+  public boolean fork(KernelFork request) {
+    return machine.fork(request);
   }
 
   /** Counters of the machine, to be compared before and after. */

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param runtime what the engine runs machines with, for example {@code namespaces} or {@code
  *     runsc}
  * @param isolation what was really applied; null until it has started
+ * @param isolated nothing but its own guest ever starts a process in it: interpreters start from
+ *     scratch
  * @param limits in force; the asked ones until it has started
  * @param volume what /workspace is kept in; null: in memory, gone with the machine
  * @param startedAt when its present or last machine started; null until one has
@@ -34,6 +36,7 @@ public record Sandbox(
     Limits limits,
     Expiry expiry,
     boolean networkEnabled,
+    boolean isolated,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,

@@ -107,6 +107,7 @@ final class SandboxDraft {
         limits,
         expiry,
         before.networkEnabled(),
+        before.isolated(),
         envVars,
         metadata,
         before.sessionKey(),

@@ -39,12 +39,13 @@ final class SandboxRow {
                 """
                 INSERT INTO sandbox (id, tenant, owner, status, generation, image, engine, runtime,
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-                  on_idle, max_life_ms, network_enabled, env_vars, metadata, session_key,
+                  on_idle, max_life_ms, network_enabled, isolated, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
                   bytes_uploaded, bytes_downloaded)
                 VALUES (:id, :tenant, :owner, :status, :generation, :image, :engine, :runtime,
                   NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life,
-                  :network, :env, :metadata, :key, :volume, :volumeName, :created, :active, :execs,
+                  :network, :isolated, :env, :metadata, :key, :volume, :volumeName, :created, :active,
+                  :execs,
                   :execMillis, :uploaded, :downloaded)\
                 """),
             s)
@@ -57,6 +58,7 @@ final class SandboxRow {
         .bind("engine", s.engine())
         .bind("runtime", s.runtime())
         .bind("network", s.networkEnabled())
+        .bind("isolated", s.isolated())
         .bind("key", s.sessionKey())
         .bind("created", s.createdAt().toEpochMilli())
         .execute();
@@ -109,6 +111,7 @@ final class SandboxRow {
             OnIdle.parse(text(row, "on_idle")),
             Duration.ofMillis(row.getLong("max_life_ms"))),
         row.getBoolean("network_enabled"),
+        row.getBoolean("isolated"),
         Lines.toMap(text(row, "env_vars")),
         Lines.toMap(text(row, "metadata")),
         row.getString("session_key"),

@@ -241,7 +241,9 @@ final class ContextsIT {
   void contextsAreApartAndCanBeRestartedAndDeleted() throws InterruptedException {
     Context one =
         contexts.create(
-            ALICE, sandbox.id(), new CreateContext(Language.PYTHON, null, Map.of("WHO", "one")));
+            ALICE,
+            sandbox.id(),
+            new CreateContext(Language.PYTHON, null, Map.of("WHO", "one"), null));
     Context two = contexts.create(ALICE, sandbox.id(), CreateContext.of(Language.PYTHON));
     assertThat(one.languageVersion()).startsWith("3.");
     in(one, "x = 1");

@@ -97,6 +97,7 @@ final class IdlePolicyTest {
         new Limits(DataSize.ofMebibytes(512), 1, 512, DataSize.ofMebibytes(512), 1024),
         new Sandbox.Expiry(idle, onIdle, life),
         false,
+        false,
         Map.of(),
         Map.of(),
         null,

@@ -16,6 +16,8 @@ final class ContextKeys {
         settings.duration("context.max-timeout", usual.maxTimeout()),
         settings.duration("context.interrupt-grace", usual.interruptGrace()),
         settings.duration("context.start-timeout", usual.startTimeout()),
+        settings.choice("context.preload", usual.preload()),
+        settings.flag("context.warm-at-start", usual.warmAtStart()),
         settings.number("context.max-contexts", usual.maxContexts(), 1, MANY),
         settings.number("context.max-queued", usual.maxQueued(), 0, MANY),
         settings.size("context.max-code", usual.maxCode()),

@@ -1,6 +1,7 @@
 package dev.carrel.dist.config;
 
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.spi.WarmSettings;
 import java.util.List;
 import java.util.Set;
 
@@ -11,8 +12,10 @@ import java.util.Set;
  * @param allowed those that may be used at all; {@code process} isolates nothing and must be named
  * @param allowMissing isolation measures whose absence on this host the operator accepts; each
  *     sandbox reports it
+ * @param warm how long one warm interpreter is used
  */
-public record EngineConfig(String preferred, Set<String> allowed, Set<String> allowMissing) {
+public record EngineConfig(
+    String preferred, Set<String> allowed, Set<String> allowMissing, WarmSettings warm) {
   public EngineConfig {
     allowed = Set.copyOf(allowed);
     allowMissing = Set.copyOf(allowMissing);
@@ -25,9 +28,14 @@ public record EngineConfig(String preferred, Set<String> allowed, Set<String> al
 
   static EngineConfig from(Settings settings) {
     SandboxSettings usual = SandboxSettings.defaults();
+    WarmSettings warm = WarmSettings.defaults();
     return new EngineConfig(
         settings.text("engine.default", usual.defaultEngine()),
         Set.copyOf(settings.list("engine.allowed", List.copyOf(usual.allowedEngines()))),
-        Set.copyOf(settings.list("native.allow-missing", List.of())));
+        Set.copyOf(settings.list("native.allow-missing", List.of())),
+        new WarmSettings(
+            settings.number("native.zygote-max-forks", warm.maxForks(), 1, 1 << 20),
+            settings.duration("native.zygote-max-age", warm.maxAge()),
+            settings.duration("native.zygote-max-idle", warm.maxIdle())));
   }
 }

@@ -11,6 +11,8 @@ import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Preload;
+import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,6 +53,9 @@ class ConfigurationTest {
             "engine.default", "process",
             "engine.allowed", "native,process",
             "native.allow-missing", "landlock",
+            "native.zygote-max-forks", "20",
+            "native.zygote-max-age", "21s",
+            "native.zygote-max-idle", "22s",
             "log.level", "debug",
             "log.format", "json"));
     ALL.putAll(
@@ -110,6 +115,8 @@ class ConfigurationTest {
             "context.stdout-chars", "309"));
     ALL.putAll(
         Map.of(
+            "context.preload", "data",
+            "context.warm-at-start", "true",
             "context.stderr-chars", "310",
             "context.result-chars", "311",
             "context.traceback-chars", "312",
@@ -159,7 +166,8 @@ class ConfigurationTest {
 
   @Test
   void defaultsOfItsOwnRecords() {
-    assertThat(usual.engine()).isEqualTo(new EngineConfig("auto", Set.of("native"), Set.of()));
+    assertThat(usual.engine())
+        .isEqualTo(new EngineConfig("auto", Set.of("native"), Set.of(), WarmSettings.defaults()));
     assertThat(usual.log()).isEqualTo(new LogConfig(LogConfig.Level.INFO, LogConfig.Format.TEXT));
     assertThat(usual.storage().data()).isEqualTo(Path.of("/home/ada/.local/share/carrel"));
   }
@@ -185,7 +193,12 @@ class ConfigurationTest {
     assertThat(changed.storage())
         .isEqualTo(new StorageConfig(Path.of("/srv/data"), Path.of("/srv/run")));
     assertThat(changed.engine())
-        .isEqualTo(new EngineConfig("process", Set.of("native", "process"), Set.of("landlock")));
+        .isEqualTo(
+            new EngineConfig(
+                "process",
+                Set.of("native", "process"),
+                Set.of("landlock"),
+                new WarmSettings(20, Duration.ofSeconds(21), Duration.ofSeconds(22))));
     assertThat(changed.log())
         .isEqualTo(new LogConfig(LogConfig.Level.DEBUG, LogConfig.Format.JSON));
     assertThat(changed.control().dataDirectory()).isEqualTo(Path.of("/srv/data"));
@@ -252,6 +265,8 @@ class ConfigurationTest {
                 Duration.ofSeconds(301),
                 Duration.ofSeconds(302),
                 Duration.ofSeconds(303),
+                Preload.DATA,
+                true,
                 304,
                 305,
                 new DataSize(306),

@@ -1,5 +1,6 @@
 package dev.carrel.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -17,6 +18,9 @@ final class ServerBench {
   private static final String SANDBOXES = "/api/v1/sandboxes";
   private static final String HEALTH = "GET /health";
   private static final String ONE_PLUS_ONE = "{\"language\":\"python\",\"code\":\"1+1\"}";
+  private static final String PLAIN = "{\"language\":\"python\",\"preload\":\"plain\"}";
+  private static final String DATA = "{\"language\":\"python\",\"preload\":\"data\"}";
+  private static final long WARM_NANOS = 60_000_000_000L;
   private static final String TRUE = "{\"command\":[\"/bin/true\"]}";
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int SPACING_MILLIS = 50;
@@ -76,6 +80,7 @@ final class ServerBench {
             });
     deleteAll(http, made);
     report.add(Row.latency("create until the guest answers", cold, 5, Peers.RUNC_RUN));
+    awaitWarm(http, PLAIN);
     Samples first =
         Samples.time(
             count / 2,
@@ -88,6 +93,21 @@ final class ServerBench {
             });
     deleteAll(http, made);
     report.add(Row.latency("create until the first Python result", first, 8, Peers.DOCKER_RUN));
+    awaitWarm(http, DATA);
+    Samples data =
+        Samples.time(
+            count / 2,
+            5,
+            () -> makeRoom(http, made),
+            () -> {
+              String box = create(http);
+              made.add(box);
+              return inContext(http, SANDBOXES + "/" + box, DATA);
+            });
+    deleteAll(http, made);
+    report.add(
+        Row.latency(
+            "the same with IPython, numpy, pandas, matplotlib loaded", data, 18, Peers.DOCKER_RUN));
     Samples cycle =
         Samples.time(
             count,
@@ -145,6 +165,7 @@ final class ServerBench {
       for (int i = 0; i < boxes; i++) {
         made.add(create(http));
       }
+      awaitWarm(http, PLAIN);
       report.add(Row.figure("idle sandbox", Memory.perSandbox(made), "MiB", 0.6));
       for (String box : made) {
         http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
@@ -153,7 +174,38 @@ final class ServerBench {
           Row.figure(
               "idle sandbox with a plain Python context", Memory.perSandbox(made), "MiB", 2.5));
       deleteAll(http, made);
+      awaitWarm(http, DATA);
+      for (int i = 0; i < boxes; i++) {
+        made.add(create(http));
+        inContext(http, SANDBOXES + "/" + made.getLast(), DATA);
+      }
+      report.add(
+          Row.figure(
+              "idle sandbox with IPython, numpy, pandas, matplotlib loaded",
+              Memory.perSandbox(made),
+              "MiB",
+              5));
+      deleteAll(http, made);
     }
+  }
+
+  /** Contexts start from scratch until the first one has brought up a warm interpreter. */
+  private static void awaitWarm(HttpConnection http, String preload) throws Exception {
+    String box = create(http);
+    long end = System.nanoTime() + WARM_NANOS;
+    boolean warm = false;
+    while (!warm && System.nanoTime() < end) {
+      JsonNode context = JSON.readTree(http.post(SANDBOXES + "/" + box + "/contexts", preload));
+      warm = context.get("start").asText().equals("zygote");
+      http.delete(SANDBOXES + "/" + box + "/contexts/" + context.get("id").asText());
+    }
+    http.delete(SANDBOXES + "/" + box);
+  }
+
+  private static String inContext(HttpConnection http, String box, String preload)
+      throws IOException {
+    String context = JSON.readTree(http.post(box + "/contexts", preload)).get("id").asText();
+    return http.post(box + "/code", "{\"context_id\":\"%s\",\"code\":\"1+1\"}".formatted(context));
   }
 
   void throughput() throws Exception {

@@ -30,6 +30,15 @@ public final class Contexts {
     return transport.post(path, Map.of("language", language), CONTEXT);
   }
 
+  /**
+   * The same with libraries loaded ahead, where the server has warm interpreters.
+   *
+   * @param preload plain, ipython, or data: IPython, numpy, pandas and matplotlib
+   */
+  public Context create(String language, String preload) {
+    return transport.post(path, Map.of("language", language, "preload", preload), CONTEXT);
+  }
+
   public Context get(String id) {
     return transport.get(path + "/" + Transport.encode(id), CONTEXT);
   }
@@ -56,6 +65,7 @@ public final class Contexts {
    * @param ofSandbox whether code without a context runs here
    * @param queued executions that wait
    * @param flavour plain or ipython
+   * @param start zygote: forked from a warm interpreter; cold: started from scratch
    */
   public record Context(
       String id,
@@ -63,6 +73,7 @@ public final class Contexts {
       String language,
       @Nullable String languageVersion,
       @Nullable String flavour,
+      @Nullable String start,
       String status,
       @JsonProperty("is_default") boolean ofSandbox,
       long executionCount,

@@ -34,6 +34,7 @@ public record SandboxInfo(
     String onIdle,
     long maxLifeSeconds,
     boolean networkEnabled,
+    boolean isolated,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,

@@ -17,6 +17,7 @@ public record SandboxOptions(
     @Nullable String onIdle,
     @Nullable Long maxLifeSeconds,
     @Nullable Boolean ephemeral,
+    @Nullable Boolean isolated,
     @Nullable String volume,
     @Nullable String snapshotId,
     Map<String, String> envVars,
@@ -30,8 +31,8 @@ public record SandboxOptions(
 
   public static SandboxOptions defaults() {
     return new SandboxOptions(
-        null, null, null, null, null, null, null, null, null, null, null, null, null, Map.of(),
-        Map.of(), null);
+        null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+        Map.of(), Map.of(), null);
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -47,6 +48,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -68,6 +70,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -89,6 +92,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -109,6 +113,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -129,6 +134,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -149,6 +155,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -169,6 +176,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -190,6 +198,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -211,6 +220,7 @@ public record SandboxOptions(
         value,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -232,6 +242,7 @@ public record SandboxOptions(
         onIdle,
         value == null ? null : value.toSeconds(),
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -253,6 +264,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         value,
+        isolated,
         volume,
         snapshotId,
         envVars,
@@ -274,6 +286,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         value,
         snapshotId,
         envVars,
@@ -295,6 +308,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         value,
         envVars,
@@ -315,6 +329,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         value,
@@ -335,10 +350,33 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,
         value,
+        sessionKey);
+  }
+
+  /** Whether its contexts start from scratch, never as a fork of a warm interpreter. */
+  public SandboxOptions withIsolated(@Nullable Boolean value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        value,
+        volume,
+        snapshotId,
+        envVars,
+        metadata,
         sessionKey);
   }
 
@@ -356,6 +394,7 @@ public record SandboxOptions(
         onIdle,
         maxLifeSeconds,
         ephemeral,
+        isolated,
         volume,
         snapshotId,
         envVars,

@@ -7,6 +7,7 @@ import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.Preload;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.util.Map;
@@ -44,6 +45,7 @@ final class ContextRoutes {
   private void create(Exchange exchange) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
     Map<String, String> env = fields.stringMap("env");
+    String preload = fields.string("preload");
     Context context =
         contexts.create(
             exchange.caller(),
@@ -51,7 +53,8 @@ final class ContextRoutes {
             new CreateContext(
                 Language.parse(fields.requiredString("language")),
                 fields.string("cwd"),
-                env == null ? Map.of() : env));
+                env == null ? Map.of() : env,
+                preload == null ? null : Preload.parse(preload)));
     exchange
         .header(
             HeaderNames.LOCATION,

@@ -66,6 +66,7 @@ final class SandboxRoutes {
         fields.string("image"),
         fields.string("engine"),
         isolation(fields),
+        fields.bool("isolated"),
         size(fields),
         expiry(fields),
         storage(fields),

@@ -2,6 +2,7 @@ package dev.carrel.engine.namespaces;
 
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Text;
+import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
@@ -45,6 +46,7 @@ final class SpawnServer implements AutoCloseable {
   private final Path runDirectory;
   private final Path libDirectory;
   private final Path volumeDirectory;
+  private final WarmSettings warm;
   private final Path socket;
   private final ConcurrentLinkedDeque<SpawnConnection> kept = new ConcurrentLinkedDeque<>();
   private final Semaphore slots = new Semaphore(MAX_REQUESTS, true);
@@ -56,6 +58,7 @@ final class SpawnServer implements AutoCloseable {
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.libDirectory = settings.libDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
+    this.warm = settings.warm();
     this.socket = runDirectory.resolve("spawn.sock");
   }
 
@@ -214,7 +217,13 @@ final class SpawnServer implements AutoCloseable {
                 "--volumes",
                 volumeDirectory.toString(),
                 "--build",
-                build())
+                build(),
+                "--zygote-forks",
+                String.valueOf(warm.maxForks()),
+                "--zygote-age-ms",
+                String.valueOf(warm.maxAge().toMillis()),
+                "--zygote-idle-ms",
+                String.valueOf(warm.maxIdle().toMillis()))
             .redirectErrorStream(true)
             .redirectInput(Path.of("/dev/null").toFile());
     String runtime = builder.environment().get("XDG_RUNTIME_DIR");

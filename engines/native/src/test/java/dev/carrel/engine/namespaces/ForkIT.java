@@ -16,7 +16,9 @@ import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.Preload;
+import dev.carrel.spi.WarmSettings;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -27,11 +29,19 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 final class ForkIT extends MachineTests {
   private static final int KILL = 9;
+  private static final int MAX_FORKS = 10;
   private static final Duration SOON = Duration.ofSeconds(10);
 
   @Override
   protected Engine openEngine(EngineSettings settings) {
-    return new NativeEngineProvider().create(settings);
+    return new NativeEngineProvider()
+        .create(
+            new EngineSettings(
+                settings.runDirectory(),
+                settings.volumeDirectory(),
+                settings.libDirectory(),
+                settings.allowMissing(),
+                new WarmSettings(MAX_FORKS, Duration.ofHours(1), Duration.ofMinutes(1))));
   }
 
   @Override
@@ -61,6 +71,32 @@ final class ForkIT extends MachineTests {
     assertThat(end.exit().signal()).isEqualTo(KILL);
     assertThat(shell(machine, "pgrep -c sleep").stdout()).isEqualTo("0\n");
     assertThat(guest.list()).isEmpty();
+  }
+
+  @Test
+  void preloadedKernelWorksWithWhatItHasLoaded() {
+    Machine machine = start();
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.DATA)) {
+      assertThat(kernel.run("import sys; print('pandas' in sys.modules, 'IPython' in sys.modules)"))
+          .isEqualTo("True True\n");
+      assertThat(
+              kernel.run(
+                  """
+                  import numpy, pandas
+                  frame = pandas.DataFrame({'a': numpy.arange(1000), 'b': [1, 2] * 500})
+                  print(frame.groupby('b').a.sum().tolist(), numpy.dot(numpy.eye(3), numpy.ones(3)))
+                  """))
+          .isEqualTo("[249500, 250000] [1. 1. 1.]\n");
+      assertThat(kernel.run("!echo $HOME-out\n%pwd")).isEqualTo("-out\n");
+      assertThat(
+              kernel.run(
+                  """
+                  import matplotlib, matplotlib.pyplot as plt
+                  plt.plot([1, 2]); plt.savefig('figure.png')
+                  import os; print(os.path.getsize('figure.png') > 1000, matplotlib.get_cachedir()[:5])
+                  """))
+          .isEqualTo("True /tmp/\n");
+    }
   }
 
   @Test
@@ -131,13 +167,11 @@ final class ForkIT extends MachineTests {
     Machine machine = start();
     WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN);
     long server = serverPid();
-    List<ProcessHandle> zygotes = zygotes();
-    assertThat(zygotes).hasSize(1);
+    ProcessHandle zygote = zygote();
 
     ProcessHandle.of(server).orElseThrow().destroyForcibly();
 
-    Eventually.holds(
-        "the zygotes end", SOON, () -> zygotes.stream().noneMatch(ProcessHandle::isAlive));
+    Eventually.holds("the zygote ends", SOON, () -> !zygote.isAlive());
     assertThat(kernel.run("print('on')")).isEqualTo("on\n");
     assertThat(WarmKernel.in(machine, Preload.PLAIN).run("print('new')")).isEqualTo("new\n");
     Guest.of(machine).signal(kernel.exec(), KILL, SignalScope.TREE);
@@ -148,12 +182,27 @@ final class ForkIT extends MachineTests {
   void lostZygoteIsReplaced() {
     Machine machine = start();
     WarmKernel.in(machine, Preload.PLAIN).close();
-    List<ProcessHandle> lost = zygotes();
-    assertThat(lost).hasSize(1);
-    lost.getFirst().destroyForcibly();
-    Eventually.holds("it is gone", SOON, () -> !lost.getFirst().isAlive());
+    ProcessHandle lost = zygote();
+    lost.destroyForcibly();
+    Eventually.holds("it is gone", SOON, () -> !lost.isAlive());
 
     assertThat(WarmKernel.in(machine, Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
+  }
+
+  @Test
+  void zygoteIsReplacedAfterSoManyForks() {
+    Machine machine = start();
+    WarmKernel.in(machine, Preload.PLAIN).close();
+    ProcessHandle first = zygote();
+    for (int i = 1; i < MAX_FORKS; i++) {
+      WarmKernel.in(machine, Preload.PLAIN).close();
+    }
+
+    Eventually.holds("another one takes over", SOON, () -> !first.isAlive());
+    assertThat(zygote().pid()).isNotEqualTo(first.pid());
+    assertThat(machine.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN)))
+        .as("there is one all the time")
+        .isTrue();
   }
 
   @Test
@@ -208,14 +257,23 @@ final class ForkIT extends MachineTests {
     return Leftovers.processes(" --run " + runDirectory() + " ").getFirst();
   }
 
-  /** Of this test's server; what they forked looks the same, but has a keeper for a parent. */
-  private List<ProcessHandle> zygotes() {
-    List<Long> named = Leftovers.processes("python/zygote.py ");
-    return ProcessHandle.of(serverPid())
-        .orElseThrow()
-        .children()
-        .flatMap(ProcessHandle::children)
-        .filter(process -> named.contains(process.pid()))
-        .toList();
+  /** The one of this test's server. What it forked passes here for a moment and goes on. */
+  private ProcessHandle zygote() {
+    var found = new ArrayList<ProcessHandle>();
+    Eventually.holds(
+        "there is one zygote",
+        SOON,
+        () -> {
+          List<Long> named = Leftovers.processes("python/zygote.py ");
+          found.clear();
+          ProcessHandle.of(serverPid())
+              .orElseThrow()
+              .children()
+              .flatMap(ProcessHandle::children)
+              .filter(process -> named.contains(process.pid()))
+              .forEach(found::add);
+          return found.size() == 1;
+        });
+    return found.getFirst();
   }
 }

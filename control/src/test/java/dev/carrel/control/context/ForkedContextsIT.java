@@ -1,0 +1,142 @@
+package dev.carrel.control.context;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.Preload;
+import java.io.IOException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Contexts on the engine that forks warm interpreters into its machines. */
+final class ForkedContextsIT {
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture("native", settings -> settings);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void onlyTheFirstContextStartsFromScratch() throws InterruptedException {
+    Sandbox sandbox = sandbox();
+    Context first = create(sandbox, Map.of(), null);
+    awaitZygote(sandbox, null);
+    Context second = create(sandbox, Map.of("WHO", "second"), null);
+
+    assertThat(first.start()).isEqualTo(Context.Start.COLD);
+    assertThat(second.start()).isEqualTo(Context.Start.ZYGOTE);
+    assertThat(run(sandbox, second, "import os; os.environ['WHO']")).isEqualTo("'second'");
+    assertThat(run(sandbox, second, "import this_does_not_exist")).contains("ModuleNotFound");
+    assertThat(fixture.control().telemetry().snapshot()).containsKey("kernels_forked");
+  }
+
+  @Test
+  void whatIsReadAtAStartNeedsOne() throws InterruptedException {
+    Sandbox sandbox = sandbox();
+    awaitZygote(sandbox, null);
+    Context own = create(sandbox, Map.of("PYTHONHASHSEED", "7"), null);
+
+    assertThat(own.start()).isEqualTo(Context.Start.COLD);
+    assertThat(run(sandbox, own, "hash('x') % 1000"))
+        .isEqualTo(run(sandbox, own, "hash('x') % 1000"));
+  }
+
+  @Test
+  void isolatedSandboxGetsNoFork() throws InterruptedException {
+    awaitZygote(sandbox(), null);
+    Sandbox isolated =
+        fixture.control().sandboxes().create(ALICE, CreateSandbox.defaults().withIsolated(true));
+
+    assertThat(isolated.isolated()).isTrue();
+    assertThat(create(isolated, Map.of(), null).start()).isEqualTo(Context.Start.COLD);
+    assertThat(create(sandbox(), Map.of(), null).start())
+        .as("positive control")
+        .isEqualTo(Context.Start.ZYGOTE);
+  }
+
+  @Test
+  void preloadIsThereBeforeTheFirstCell() throws InterruptedException {
+    Sandbox sandbox = sandbox();
+    awaitZygote(sandbox, Preload.DATA);
+    Context data = create(sandbox, Map.of(), Preload.DATA);
+
+    assertThat(data.preload()).isEqualTo(Preload.DATA);
+    assertThat(run(sandbox, data, "import sys; 'pandas' in sys.modules")).isEqualTo("True");
+    assertThat(run(sandbox, create(sandbox, Map.of(), null), "import sys; 'pandas' in sys.modules"))
+        .isEqualTo("False");
+  }
+
+  @Test
+  void forkedInterpreterOutlivesTheServerAndIsReplacedWhenItEnds() throws InterruptedException {
+    Sandbox sandbox = sandbox();
+    awaitZygote(sandbox, null);
+    Context context = create(sandbox, Map.of(), null);
+    run(sandbox, context, "x = 41");
+
+    Contexts contexts = fixture.restart().contexts();
+
+    assertThat(run(sandbox, context, "x + 1")).isEqualTo("42");
+    assertThat(contexts.get(ALICE, sandbox.id(), context.id()).start())
+        .isEqualTo(Context.Start.ZYGOTE);
+    CodeResult dead =
+        contexts.execute(
+            ALICE,
+            sandbox.id(),
+            new ExecuteCode("import os; os._exit(3)", null, context.id(), null));
+    assertThat(dead.state()).isEqualTo(CodeResult.State.LOST);
+    assertThat(run(sandbox, context, "1 + 1")).isEqualTo("2");
+  }
+
+  private Sandbox sandbox() {
+    return fixture.control().sandboxes().create(ALICE, CreateSandbox.defaults());
+  }
+
+  private Contexts contexts() {
+    return fixture.control().contexts();
+  }
+
+  private Context create(
+      Sandbox sandbox, Map<String, String> environment, @Nullable Preload preload)
+      throws InterruptedException {
+    return contexts()
+        .create(
+            ALICE, sandbox.id(), new CreateContext(Language.PYTHON, null, environment, preload));
+  }
+
+  /** The first uses find none ready, and set one going. */
+  private void awaitZygote(Sandbox sandbox, @Nullable Preload preload) {
+    eventually(
+        () -> {
+          try {
+            Context context = create(sandbox, Map.of(), preload);
+            contexts().delete(ALICE, sandbox.id(), context.id());
+            return context.start() == Context.Start.ZYGOTE;
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+  }
+
+  private String run(Sandbox sandbox, Context context, String code) throws InterruptedException {
+    CodeResult result =
+        contexts().execute(ALICE, sandbox.id(), new ExecuteCode(code, null, context.id(), null));
+    MimeBundle bundle = result.result();
+    return bundle == null
+        ? String.valueOf(result.error())
+        : bundle.find("text/plain").orElseThrow().text();
+  }
+}

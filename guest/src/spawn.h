@@ -1,7 +1,7 @@
 /* The host side: what the spawn server, the launcher and the launched child share.
  *
  *   spawn.c     the server: one thread, one epoll loop, many connections
- *   clients.c   requests and answers on the wire (spec/spawn-protocol.md)
+ *   clients.c   who is connected and waits for what; client_frames.c requests and answers on the wire
  *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving
  *   state.c     what is kept on disk of each, so that a later server can adopt it
  *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run

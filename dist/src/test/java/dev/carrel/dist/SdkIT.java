@@ -17,6 +17,7 @@ import dev.carrel.sdk.ExecInfo;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.ExecResult;
 import dev.carrel.sdk.FileWatch;
+import dev.carrel.sdk.News;
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SandboxOptions;
 import dev.carrel.sdk.SnapshotInfo;
@@ -106,6 +107,31 @@ class SdkIT {
     Sandbox brief = carrel.sandboxes().create(SandboxOptions.defaults().withEphemeral(true));
     assertThat(brief.info().persistent()).isFalse();
     brief.delete();
+  }
+
+  @Test
+  void newsAreReadAndGoneOnWith() {
+    Sandbox told;
+    News.Event created;
+    try (News news = carrel.news(null)) {
+      told = carrel.sandboxes().create();
+      created = next(news, told, "sandbox.created");
+    }
+    told.delete();
+    try (News news = carrel.news(created.id())) {
+      assertThat(next(news, told, "sandbox.started").details()).containsEntry("cause", "created");
+      next(news, told, "sandbox.destroyed");
+    }
+  }
+
+  private static News.Event next(News news, Sandbox about, String kind) {
+    while (true) {
+      News.Event event = news.next().orElseThrow();
+      if (about.id().equals(event.sandboxId())) {
+        assertThat(event.kind()).isEqualTo(kind);
+        return event;
+      }
+    }
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.carrel.sdk;
 import com.fasterxml.jackson.core.type.TypeReference;
 import java.net.URI;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Carrel server. Safe for many threads; calls block. Closing ends the connections and leaves the
@@ -35,6 +36,15 @@ public final class Carrel implements AutoCloseable {
 
   public Sandboxes sandboxes() {
     return new Sandboxes(transport);
+  }
+
+  /**
+   * What happens to your sandboxes, live.
+   *
+   * @param after the id of the last event seen; null: from now on
+   */
+  public News news(@Nullable Long after) {
+    return new News(transport.events("/api/v1/events", after));
   }
 
   /** Volumes that outlive sandboxes. */

@@ -111,7 +111,20 @@ final class Transport implements AutoCloseable {
 
   /** Opens a stream of events by GET. */
   EventStream events(String path) {
-    return new EventStream(send(request(path).header("Accept", "text/event-stream")).body());
+    return events(path, null);
+  }
+
+  /**
+   * Opens a stream of events by GET.
+   *
+   * @param seen the id of the last event that came already; null: none
+   */
+  EventStream events(String path, @Nullable Long seen) {
+    HttpRequest.Builder request = request(path).header("Accept", "text/event-stream");
+    if (seen != null) {
+      request.header("Last-Event-ID", Long.toString(seen));
+    }
+    return new EventStream(send(request).body());
   }
 
   /**

@@ -1,0 +1,80 @@
+package dev.carrel.e2e.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.bench.ServerProcess;
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Box;
+import dev.carrel.engine.testkit.Eventually;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Case T01: a box that waited in the pool has nothing of whoever had another one before. */
+class WarmBoxIT {
+  private static final String MARK = "residue-of-another-tenant";
+
+  private static final String SOIL =
+      """
+      cd /workspace && echo MARK > file && mkdir -p .config && echo MARK > .config/x
+      echo MARK > /tmp/file; echo MARK > /dev/shm/file; echo MARK >> ~/.bash_history
+      ln -s /etc/passwd link; (sleep 300; echo MARK) > /dev/null 2>&1 &
+      """
+          .replace("MARK", MARK);
+
+  /** Everything in a sandbox that somebody could have left something in. */
+  private static final String LOOK =
+      """
+      find /workspace /tmp /dev/shm /var/tmp /run -mindepth 1 2>/dev/null | sort
+      echo environment; env | sort
+      echo processes; for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done | sort | uniq -c
+      echo memory; ipcs -a 2>/dev/null | grep -c 0x
+      """;
+
+  private static final String GLOBALS = "sorted(n for n in globals() if not n.startswith('__'))";
+
+  @Test
+  void t01NothingOfAFormerTenantIsInAWarmBox(@TempDir Path folder) throws Exception {
+    Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
+    Map<String, String> settings =
+        Map.of("CARREL_POOL_SIZES", "host=1-2", "CARREL_POOL_LANGUAGES", "host=python");
+    try (ServerProcess server = ServerProcess.start(home, folder, settings);
+        Api api = new Api(server.address(), server.token())) {
+      String fresh;
+      String former;
+      awaitWarm(api);
+      try (Box box = api.create("{}")) {
+        former = box.id();
+        fresh = box.shell(LOOK);
+        box.exec(SOIL);
+        box.python("import os; secret = os.environ['MARK'] = '" + MARK + "'");
+        assertThat(box.shell(LOOK)).as("the test leaves what it looks for").contains("/tmp/file");
+      }
+      awaitWarm(api);
+      try (Box next = api.create("{\"env_vars\":{\"OWN\":\"1\"}}")) {
+        assertThat(next.id()).isNotEqualTo(former);
+        assertThat(next.shell(LOOK).replace("OWN=1\n", "")).isEqualTo(fresh);
+        assertThat(next.shell("grep -rs " + MARK + " /workspace /tmp /dev/shm /run; true"))
+            .doesNotContain(MARK);
+        JsonNode globals = next.python(GLOBALS);
+        assertThat(globals.get("result").get("text/plain").asText()).isEqualTo("[]");
+        JsonNode environment =
+            next.python("import os; (os.environ.get('OWN'), 'MARK' in os.environ)");
+        assertThat(environment.get("result").get("text/plain").asText()).isEqualTo("('1', False)");
+      }
+      assertThat(summary(api).at("/per_image/0/hits").asInt()).isEqualTo(2);
+    }
+  }
+
+  private static void awaitWarm(Api api) {
+    Eventually.holds(
+        "a box waits", Duration.ofSeconds(30), () -> summary(api).get("total_idle").asInt() > 0);
+  }
+
+  private static JsonNode summary(Api api) {
+    return api.get("/api/v1/settings/sandbox/pool-summary").json();
+  }
+}

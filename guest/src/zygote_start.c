@@ -136,12 +136,14 @@ hold(struct start *start)
 		_exit(1);
 	/* From here on the kernel reaps for us. */
 	signal(SIGCHLD, SIG_IGN);
-	int keep[] = {start->life, pidfd};
-	close_except(0, keep, 2);
+	int keep[] = {start->life, pidfd, start->template};
+	close_except(0, keep, 3);
 	struct pollfd life = {.fd = start->life};
 	while (poll(&life, 1, -1) < 0)
 		continue;
 	k_pidfd_send_signal(pidfd, SIGKILL);
+	/* Should the server be gone, nobody else ends the template before the next one comes. */
+	k_pidfd_send_signal(start->template, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		continue;
 	_exit(0);

@@ -8,9 +8,11 @@ import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.sandbox.LifeSettings;
+import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
 import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
@@ -26,6 +28,8 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigurationTest {
   private static final Environment USER =
@@ -91,6 +95,12 @@ class ConfigurationTest {
             "volume.max-mb-per-tenant", "118"));
     ALL.putAll(
         Map.of(
+            "pool.sizes", "rootfs@process=2-8",
+            "pool.languages", "rootfs=python+node",
+            "pool.max-age", "119s",
+            "pool.check-interval", "120s"));
+    ALL.putAll(
+        Map.of(
             "exec.default-timeout", "200s",
             "exec.max-timeout", "201s",
             "exec.max-background-timeout", "202s",
@@ -145,6 +155,7 @@ class ConfigurationTest {
   void defaultsAreThoseOfTheParts() {
     assertThat(usual.server()).isEqualTo(ServerSettings.defaults());
     assertThat(usual.control().sandboxes()).isEqualTo(SandboxSettings.defaults());
+    assertThat(usual.control().pools()).isEqualTo(PoolSettings.defaults());
     assertThat(usual.control().execs()).isEqualTo(ExecSettings.defaults());
     assertThat(usual.control().contexts()).isEqualTo(ContextSettings.defaults());
     assertThat(usual.control().files()).isEqualTo(FileSettings.defaults());
@@ -257,6 +268,33 @@ class ConfigurationTest {
   }
 
   @Test
+  void poolKeysReachTheirFields() {
+    assertThat(changed.control().pools())
+        .isEqualTo(
+            new PoolSettings(
+                List.of(
+                    new PoolSettings.Pool(
+                        "rootfs", "process", 2, 8, Set.of(Language.PYTHON, Language.NODE))),
+                Duration.ofSeconds(119),
+                Duration.ofSeconds(120)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"host", "host=2", "host=3-2", "host=0-0", "=1-2", "host=1-99999"})
+  void aPoolThatCannotBeStopsTheStart(String sizes) {
+    assertThatThrownBy(() -> configuration(Map.of("pool.sizes", sizes)))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("pool.sizes");
+  }
+
+  @Test
+  void languagesOfNoPoolStopTheStart() {
+    assertThatThrownBy(() -> configuration(Map.of("pool.languages", "host=python")))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("pool.sizes does not");
+  }
+
+  @Test
   void contextAndFileKeysReachTheirFields() {
     assertThat(changed.control().contexts())
         .isEqualTo(
@@ -289,7 +327,8 @@ class ConfigurationTest {
   @Test
   void everyValueOfTheMappingTestDiffersFromItsDefault() {
     for (var entry : ALL.entrySet()) {
-      var flags = new HashMap<>(Map.of("engine.allowed", "process"));
+      // Languages are of pools that there are.
+      var flags = new HashMap<>(Map.of("engine.allowed", "process", "pool.sizes", "rootfs=1-1"));
       Configuration without = configuration(flags);
       flags.put(entry.getKey(), entry.getValue());
 

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -35,8 +36,17 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
    * folder.
    */
   public static ServerProcess start(Path folder) throws Exception {
+    return start(folder, Map.of());
+  }
+
+  /**
+   * As {@link #start(Path)}.
+   *
+   * @param settings variables such as {@code CARREL_POOL_SIZES}
+   */
+  public static ServerProcess start(Path folder, Map<String, String> settings) throws Exception {
     Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
-    return ServerProcess.start(home, folder, java.util.Map.of());
+    return ServerProcess.start(home, folder, settings);
   }
 
   public static String token() throws IOException {

@@ -6,6 +6,7 @@ import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Api.Answer;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -69,7 +70,7 @@ final class Client implements Runnable {
       create();
       return;
     }
-    switch (random.nextInt(12)) {
+    switch (random.nextInt(14)) {
       case 0, 1, 2 -> putFile(box);
       case 3 -> readFile(box);
       case 4, 5 -> execute(box);
@@ -77,6 +78,8 @@ final class Client implements Runnable {
       case 8 -> pause(box);
       case 9 -> move(box, "resume");
       case 10 -> stopOrStart(box);
+      case 11 -> fork(box);
+      case 12 -> snapshot(box);
       default -> {
         if (ledger.alive() > MAX_BOXES / 2) {
           delete(box);
@@ -170,6 +173,40 @@ final class Client implements Runnable {
   private void move(KnownBox box, String route) {
     if (routes.contains(route)) {
       acknowledged(route, api.call("POST", box.path() + "/" + route, ""));
+    }
+  }
+
+  /** The new one has the files of that moment; only of our own do we know which those are. */
+  private void fork(KnownBox box) {
+    if (!routes.contains("fork") || ledger.alive() >= MAX_BOXES) {
+      return;
+    }
+    Map<String, Set<String>> files = box.files();
+    Answer answer = api.call("POST", box.path() + "/fork", "");
+    if (acknowledged("fork", answer)) {
+      KnownBox copy = new KnownBox(answer.json().get("id").asText(), box.persistent());
+      files.forEach(
+          (file, contents) -> {
+            if (file.startsWith(name + "-")) {
+              contents.forEach(content -> copy.writing(file, content));
+              if (contents.size() == 1) {
+                copy.written(file, contents.iterator().next());
+              }
+            }
+          });
+      ledger.created(copy);
+    }
+  }
+
+  private void snapshot(KnownBox box) {
+    if (!routes.contains("snapshots")) {
+      return;
+    }
+    Answer answer = api.call("POST", box.path() + "/snapshots", "{}");
+    if (acknowledged("snapshot", answer)) {
+      String id = answer.json().get("id").asText();
+      ledger.seen(id);
+      acknowledged("drop snapshot", api.call("DELETE", "/api/v1/snapshots/" + id, ""));
     }
   }
 

@@ -84,7 +84,7 @@ enum Fault {
   };
 
   private static final Duration HOLD =
-      Duration.ofMillis(Integer.getInteger("chaos.hold-millis", 1500));
+      Duration.ofMillis(Integer.getInteger("chaos.hold-millis", 1000));
 
   /** The fields of the sandboxes that live through it, as JSON. */
   String sandbox() {

@@ -45,6 +45,14 @@ final class Residue {
     return found;
   }
 
+  /** The volumes that a server of this folder keeps. */
+  static List<String> volumes(Path folder) {
+    String[] names = folder.resolve("data/volumes").toFile().list();
+    return names == null
+        ? List.of()
+        : Stream.of(names).filter(name -> OWN_NAME.matcher(name).matches()).toList();
+  }
+
   /** Rows of any table that name one of the sandboxes; the server must have ended. */
   static List<String> inStore(Set<String> ids, Path database) throws SQLException {
     List<String> found = new ArrayList<>();

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -19,6 +20,8 @@ import java.util.stream.Stream;
 /** One server after another on the same folder, and what can be seen of them from the host. */
 final class World implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Map<String, String> WITH_POOL =
+      Map.of("CARREL_POOL_SIZES", "host=1-2", "CARREL_POOL_LANGUAGES", "host=python");
   private static final String BELOW_SANDBOX = "/api/v1/sandboxes/{id}/";
 
   private final Path folder;
@@ -27,7 +30,7 @@ final class World implements AutoCloseable {
 
   World(Path folder) throws Exception {
     this.folder = folder;
-    this.server = Carrel.start(folder);
+    this.server = Carrel.start(folder, WITH_POOL);
     this.api = new Api(server.address(), server.token());
   }
 
@@ -53,8 +56,18 @@ final class World implements AutoCloseable {
   }
 
   void startServer() throws Exception {
+    start(WITH_POOL);
+  }
+
+  /** Ends the server in order and starts one without warm sandboxes that tidies up at once. */
+  void restartWithoutPool() throws Exception {
+    server.close();
+    start(Map.of("CARREL_SANDBOX_ORPHAN_MIN_AGE", "0s"));
+  }
+
+  private void start(Map<String, String> settings) throws Exception {
     api.close();
-    server = Carrel.start(folder);
+    server = Carrel.start(folder, settings);
     api = new Api(server.address(), server.token());
   }
 
@@ -77,6 +90,13 @@ final class World implements AutoCloseable {
     JsonNode page = api.get("/api/v1/sandboxes?page_size=100").json();
     page.get("items").forEach(box -> ids.add(box.get("id").asText()));
     return ids;
+  }
+
+  /** Removes every snapshot, also those whose making was never answered. */
+  void removeSnapshots() {
+    for (JsonNode snapshot : api.get("/api/v1/snapshots").json().path("snapshots")) {
+      api.call("DELETE", "/api/v1/snapshots/" + snapshot.get("id").asText(), "");
+    }
   }
 
   /** The ids of the sandboxes that the engine has a folder for. */
@@ -127,6 +147,7 @@ final class World implements AutoCloseable {
     // Empty after a test that passed; after another one nothing may stay on the host either.
     if (server.runs()) {
       listed().forEach(id -> api.call("DELETE", "/api/v1/sandboxes/" + id, ""));
+      removeSnapshots();
     }
     api.close();
     server.close();

@@ -172,7 +172,8 @@ abstract class LastingContract extends GuestContract {
     Machine machine = start(on(volume));
     // Each round writes to one file and then to the other: at no moment are they two lines apart.
     String write =
-        "i=0; : > two; echo ready; while :; do i=$((i+1)); echo line $i >> one; echo line $i >> two; done";
+        "i=0; : > two; echo ready; while :; do i=$((i+1)); echo line $i >> one; echo line $i >>"
+            + " two; done";
     try (ExecSession writer =
         Guest.of(machine)
             .exec(ExecId.random(), ExecRequest.of(Command.shell(write), Finished.ENVIRONMENT))) {

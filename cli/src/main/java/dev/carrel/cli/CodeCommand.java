@@ -139,6 +139,7 @@ final class CodeCommand implements Callable<Integer> {
       int shown = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {
         switch (next.get()) {
+          case CodeEvent.Queued _ -> {}
           case CodeEvent.Started _ -> {}
           case CodeEvent.Output text -> print(text);
           case CodeEvent.Display display -> show(display.bundle(), ++shown);

@@ -48,6 +48,7 @@ final class CollectedExec implements LiveExec.Sink {
     json.put("stdout", stdout.toString(StandardCharsets.UTF_8));
     json.put("stderr", stderr.toString(StandardCharsets.UTF_8));
     json.put("truncated", truncated);
+    json.put("queued_ms", exited.queuedMs());
     json.put("duration_ms", exited.durationMs());
     json.put("cpu_ms", exited.cpuMs());
     json.put("max_rss_bytes", exited.maxRssBytes());

@@ -88,6 +88,7 @@ final class LiveExec {
   private static int read(Exec exec, Sink sink) {
     for (ExecEvent event : exec) {
       switch (event) {
+        case ExecEvent.Queued _ -> {}
         case ExecEvent.Started _ -> {}
         case ExecEvent.Gap _ -> {}
         case ExecEvent.Output output -> sink.output(output);

@@ -1,5 +1,7 @@
 package dev.carrel.control;
 
+import dev.carrel.control.admission.Creates;
+import dev.carrel.control.admission.Queue;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.Execs;
@@ -40,6 +42,8 @@ public final class Control implements AutoCloseable {
   private final Database database;
   private final Telemetry telemetry = new Telemetry();
   private final Sandboxes sandboxes;
+  private final Queue queue;
+  private final Creates creates;
   private final Execs execs;
   private final Contexts contexts;
   private final Files files;
@@ -60,6 +64,8 @@ public final class Control implements AutoCloseable {
             new Events(),
             clock);
     var keys = new RequestKeys(database, settings.keys());
+    queue = new Queue(settings.queue(), telemetry);
+    creates = new Creates(sandboxes, queue, keys, telemetry);
     execs =
         new Execs(
             sandboxes,
@@ -67,6 +73,7 @@ public final class Control implements AutoCloseable {
             database,
             settings.dataDirectory().resolve("execs"),
             keys,
+            queue,
             telemetry);
     contexts =
         new Contexts(
@@ -76,6 +83,7 @@ public final class Control implements AutoCloseable {
             settings.libDirectory(),
             keys,
             settings.keys(),
+            queue,
             telemetry);
     files = new Files(sandboxes, settings.files());
     sandboxes.pools().warmUp(contexts);
@@ -111,6 +119,15 @@ public final class Control implements AutoCloseable {
 
   public Sandboxes sandboxes() {
     return sandboxes;
+  }
+
+  /** The way to new sandboxes for callers who may be many. */
+  public Creates creates() {
+    return creates;
+  }
+
+  public Queue queue() {
+    return queue;
   }
 
   public Execs execs() {

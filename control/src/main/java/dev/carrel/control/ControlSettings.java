@@ -1,5 +1,6 @@
 package dev.carrel.control;
 
+import dev.carrel.control.admission.QueueSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
@@ -22,7 +23,8 @@ public record ControlSettings(
     ExecSettings execs,
     ContextSettings contexts,
     FileSettings files,
-    KeySettings keys) {
+    KeySettings keys,
+    QueueSettings queue) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -33,31 +35,37 @@ public record ControlSettings(
         ExecSettings.defaults(),
         ContextSettings.defaults(),
         FileSettings.defaults(),
-        KeySettings.defaults());
+        KeySettings.defaults(),
+        QueueSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
     return new ControlSettings(
-        dataDirectory, libDirectory, newSandboxes, pools, execs, contexts, files, keys);
+        dataDirectory, libDirectory, newSandboxes, pools, execs, contexts, files, keys, queue);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, newExecs, contexts, files, keys);
+        dataDirectory, libDirectory, sandboxes, pools, newExecs, contexts, files, keys, queue);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, newFiles, keys);
+        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, newFiles, keys, queue);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, newKeys);
+        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, newKeys, queue);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, newPools, execs, contexts, files, keys);
+        dataDirectory, libDirectory, sandboxes, newPools, execs, contexts, files, keys, queue);
+  }
+
+  public ControlSettings withQueue(QueueSettings newQueue) {
+    return new ControlSettings(
+        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, keys, newQueue);
   }
 }

@@ -207,6 +207,7 @@ class SdkIT {
           }
           case ExecEvent.Exited exited -> assertThat(exited.exitCode()).isZero();
           case ExecEvent.Started started -> assertThat(started.id()).isEqualTo(exec.id());
+          case ExecEvent.Queued queued -> assertThat(queued.position()).isPositive();
           case ExecEvent.Gap gap -> assertThat(gap).isNull();
         }
       }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What is too much, too slow or too late. */
 @Timeout(90)
-class BoundsTest {
+public class BoundsTest {
   private static LiveServer server;
   private static String sandbox;
 
@@ -206,7 +206,7 @@ class BoundsTest {
     }
   }
 
-  static String head(String method, String path, String headers) {
+  public static String head(String method, String path, String headers) {
     return method
         + " "
         + path

@@ -54,6 +54,7 @@ final class Cell {
   private final List<MimeBundle.Item> displays = new ArrayList<>();
   private final CountDownLatch done = new CountDownLatch(1);
   private final long begin = System.nanoTime();
+  private final Duration queued;
   private final @Nullable String note;
   private long displayBytes;
   private @Nullable MimeBundle result;
@@ -69,6 +70,7 @@ final class Cell {
       ContextSettings settings,
       AtomicLong displayRoom,
       @Nullable CellSink events,
+      Duration queued,
       @Nullable String note) {
     this.id = id;
     this.context = context.id();
@@ -79,6 +81,7 @@ final class Cell {
     this.events = events;
     this.stdout = new HeadTail(settings.stdoutChars());
     this.stderr = new HeadTail(settings.stderrChars());
+    this.queued = queued;
     this.note = note;
   }
 
@@ -243,6 +246,7 @@ final class Cell {
             state,
             context,
             language,
+            queued,
             age(),
             cause,
             timedOut,

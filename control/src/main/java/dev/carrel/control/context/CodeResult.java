@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * A cell that has ended.
  *
  * @param result null when the cell has no value
+ * @param queued how long it waited for its turn
  * @param displayOutputs the richest representation of each display
  * @param cause RETURNED when the interpreter lives on, however the cell ended; TIMED_OUT; else why
  *     the interpreter died
@@ -29,6 +30,7 @@ public record CodeResult(
     State state,
     ContextId context,
     Language language,
+    Duration queued,
     Duration duration,
     ExecEvent.Cause cause,
     boolean timedOut,

@@ -1,9 +1,11 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.admission.Place;
+import dev.carrel.control.admission.Queue;
+import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
-import dev.carrel.control.idempotency.RequestKeys.Kind;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
@@ -24,9 +26,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -51,8 +51,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final Sandboxes sandboxes;
   private final ContextSettings settings;
   private final ContextStore store;
-  private final RequestKeys keys;
-  private final KeptCells kept;
+  private final KeyedCells keyed;
+  private final Queue queue;
   private final Telemetry telemetry;
   private final KernelStarts starts;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
@@ -73,13 +73,14 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       Path libDirectory,
       RequestKeys keys,
       KeySettings keySettings,
+      Queue queue,
       Telemetry telemetry) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ContextStore(database);
     this.starts = new KernelStarts(settings, libDirectory, telemetry);
-    this.keys = keys;
-    this.kept = new KeptCells(keySettings);
+    this.queue = queue;
+    this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
     timer.setRemoveOnCancelPolicy(true);
     sandboxes.listen(this);
@@ -159,12 +160,23 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   /** Runs a cell, live. Returns when it is its turn. */
   public CodeStream start(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
+    return start(caller, sandbox, request, Waiting.UNSEEN);
+  }
+
+  /**
+   * As {@link #start(Caller, SandboxId, ExecuteCode)}.
+   *
+   * @param waiting told where the request stands while it waits for its turn; one with a key, which
+   *     waits by itself, tells nobody
+   */
+  public CodeStream start(Caller caller, SandboxId sandbox, ExecuteCode request, Waiting waiting)
+      throws InterruptedException {
     if (request.key() != null) {
-      Keyed keyed = keyed(caller, sandbox, request, request.key());
-      return new CodeStream(keyed.cell().reader(), keyed.replay(), () -> {});
+      KeyedCells.Keyed known = keyed(caller, sandbox, request, request.key());
+      return new CodeStream(known.cell().reader(), known.replay(), () -> {});
     }
     var events = new CellEvents();
-    Run run = begin(caller, sandbox, request, events);
+    Run run = begin(caller, sandbox, request, events, waiting);
     return new CodeStream(events, false, () -> stop(run));
   }
 
@@ -174,7 +186,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     if (request.key() != null) {
       return keyed(caller, sandbox, request, request.key()).cell().await();
     }
-    Run run = begin(caller, sandbox, request, null);
+    Run run = begin(caller, sandbox, request, null, Waiting.UNSEEN);
     try {
       return run.cell().await();
     } catch (InterruptedException e) {
@@ -206,7 +218,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   public void removed(SandboxId id) {
     warmKernels.forget(id);
     boxes.remove(id);
-    kept.removeAll(id);
+    keyed.removeAll(id);
   }
 
   /**
@@ -262,68 +274,21 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     return context;
   }
 
-  /**
-   * The cell of this key: a new one, on a thread that no caller can interrupt, or the known one.
-   */
-  private Keyed keyed(Caller caller, SandboxId sandbox, ExecuteCode request, RequestKey key)
+  private KeyedCells.Keyed keyed(
+      Caller caller, SandboxId sandbox, ExecuteCode request, RequestKey key)
       throws InterruptedException {
     timeout(request);
     checkCode(request.code());
-    sandboxes.requireVisible(caller, sandbox);
-    try (RequestKeys.Claim claim = keys.claim(caller.tenant(), sandbox, Kind.CODE, key)) {
-      Optional<String> known = claim.target();
-      if (known.isPresent()) {
-        telemetry.count("cells_replayed");
-        return new Keyed(
-            kept.find(known.get())
-                .orElseThrow(
-                    () ->
-                        new SandboxException(
-                                ErrorCode.RESULT_GONE,
-                                "the code with this key ran before, and its result is no longer"
-                                    + " kept")
-                            .withHint("see what it did, and use a new key to run it again")),
-            true);
-      }
-      sandboxes.requireRunning(caller, sandbox);
-      var cell = new CellRecord();
-      String id = UUID.randomUUID().toString();
-      claim.keep(id, _ -> {});
-      kept.add(id, sandbox, cell);
-      Thread.ofVirtual()
-          .name(sandbox + "-" + id)
-          .start(() -> runKeyed(caller, sandbox, request, key, id, cell));
-      return new Keyed(cell, false);
-    }
-  }
-
-  private void runKeyed(
-      Caller caller,
-      SandboxId sandbox,
-      ExecuteCode request,
-      RequestKey key,
-      String id,
-      CellRecord cell) {
-    try {
-      begin(caller, sandbox, request, cell);
-    } catch (SandboxException e) {
-      if (e.code() != ErrorCode.GUEST_LOST) {
-        // It never ran: whoever asks again, asks for the first time.
-        keys.forget(caller.tenant(), sandbox, key);
-        kept.remove(id);
-      }
-      cell.fail(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      cell.fail(Cell.shuttingDown());
-    } catch (RuntimeException e) {
-      // The top of a thread: whoever waits for the cell must learn of it.
-      cell.fail(new SandboxException(ErrorCode.INTERNAL, "the code could not be run: " + e, e));
-    }
+    return keyed.obtain(
+        caller, sandbox, key, cell -> begin(caller, sandbox, request, cell, Waiting.UNSEEN));
   }
 
   private Run begin(
-      Caller caller, SandboxId sandbox, ExecuteCode request, @Nullable CellSink events)
+      Caller caller,
+      SandboxId sandbox,
+      ExecuteCode request,
+      @Nullable CellSink events,
+      Waiting waiting)
       throws InterruptedException {
     long asked = System.nanoTime();
     Duration timeout = timeout(request);
@@ -332,9 +297,10 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     SandboxContexts box = box(sandbox);
     LiveContext context = context(box, sandbox, request);
     context.takeTurn(settings.maxQueued());
-    Duration queued = Duration.ofNanos(System.nanoTime() - asked);
     boolean begun = false;
-    try {
+    // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
+    try (Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
+      Duration queued = Duration.ofNanos(System.nanoTime() - asked);
       if (events != null) {
         events.put(new CodeEvent.Begun(queued));
       }
@@ -344,22 +310,10 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         note = context.everStarted() ? RESTARTED : null;
         kernel = startKernel(running, box, context);
       }
-      var cell = new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, note);
-      RunningSandbox.Use use = running.use();
-      context.cell(cell);
+      var cell =
+          new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, queued, note);
       var run = new Run(running, context, kernel, cell);
-      Future<?> alarm = timer.schedule(() -> timeOut(run), timeout.toNanos(), TimeUnit.NANOSECONDS);
-      cell.whenOver(
-          result -> {
-            alarm.cancel(false);
-            use.close();
-            context.endTurn();
-            running.countExec(result.duration());
-            telemetry.time("cells", result.duration());
-            if (context.saveIsDue()) {
-              store.save(context);
-            }
-          });
+      whenOver(running, run, place, Queue.left(timeout, place));
       begun = true;
       kernel.execute(cell, request.code());
       return run;
@@ -368,6 +322,28 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         context.endTurn();
       }
     }
+  }
+
+  /** Holds what a cell needs until it is over, and sees to it that it will be. */
+  private void whenOver(RunningSandbox running, Run run, Place place, Duration timeout) {
+    LiveContext context = run.context();
+    RunningSandbox.Use use = running.use();
+    Runnable leave = place.hold();
+    context.cell(run.cell());
+    Future<?> alarm = timer.schedule(() -> timeOut(run), timeout.toNanos(), TimeUnit.NANOSECONDS);
+    run.cell()
+        .whenOver(
+            result -> {
+              alarm.cancel(false);
+              use.close();
+              leave.run();
+              context.endTurn();
+              running.countExec(result.duration());
+              telemetry.time("cells", result.duration());
+              if (context.saveIsDue()) {
+                store.save(context);
+              }
+            });
   }
 
   private LiveContext context(SandboxContexts box, SandboxId sandbox, ExecuteCode request) {
@@ -547,7 +523,4 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
 
   /** A cell under way. */
   private record Run(RunningSandbox sandbox, LiveContext context, Kernel kernel, Cell cell) {}
-
-  /** A cell with a key, and whether an earlier request started it. */
-  private record Keyed(CellRecord cell, boolean replay) {}
 }

@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -10,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One process in a sandbox, running or ended.
  *
+ * @param queued how long it waited for its turn
  * @param outputEnd bytes of both streams so far
  * @param exited null while it runs
  */
@@ -20,6 +22,7 @@ public record Exec(
     @Nullable String cwd,
     boolean background,
     boolean terminal,
+    Duration queued,
     Instant startedAt,
     @Nullable Instant endedAt,
     long pid,
@@ -41,6 +44,7 @@ public record Exec(
         cwd,
         background,
         terminal,
+        queued,
         startedAt,
         newEndedAt,
         newPid,

@@ -143,6 +143,7 @@ final class ExecRecovery {
         null,
         true,
         false,
+        Duration.ZERO,
         Instant.now().minus(info.duration()),
         null,
         info.pid(),

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * An exec that has ended, folded into one answer.
  *
  * @param exitCode for a signal 128 + its number
+ * @param queued how long it waited for its turn before it began
  * @param hint what to do about the cause; null when there is nothing to say
  * @param message why it could not be started, if so
  */
@@ -20,6 +21,7 @@ public record ExecResult(
     @Nullable Integer signal,
     CapturedText stdout,
     CapturedText stderr,
+    Duration queued,
     Duration duration,
     boolean timedOut,
     ExecEvent.Cause cause,

@@ -1,6 +1,10 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.admission.Place;
+import dev.carrel.control.admission.Queue;
+import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.guest.ExecRequest;
@@ -37,30 +41,48 @@ final class ExecStarter {
   private final ExecSettings settings;
   private final ExecStore store;
   private final SpillDirectory spills;
+  private final Queue queue;
   private final Telemetry telemetry;
 
-  ExecStarter(ExecSettings settings, ExecStore store, SpillDirectory spills, Telemetry telemetry) {
+  ExecStarter(
+      ExecSettings settings,
+      ExecStore store,
+      SpillDirectory spills,
+      Queue queue,
+      Telemetry telemetry) {
     this.settings = settings;
     this.store = store;
     this.spills = spills;
+    this.queue = queue;
     this.telemetry = telemetry;
   }
 
   /**
-   * Returns once it runs, or could not be started.
+   * Returns once it runs, or could not be started. One in the foreground keeps its place in the
+   * queue to its end; one in the background or with a terminal lives as long as its user likes, and
+   * so keeps it only until it runs.
    *
    * @param claim on the key that shall stand for it
    */
   LiveExec start(
+      Caller caller,
       RunningSandbox sandbox,
       SandboxExecs box,
       ExecStart request,
-      RequestKeys.@Nullable Claim claim) {
+      Waiting waiting,
+      RequestKeys.@Nullable Claim claim)
+      throws InterruptedException {
     boolean background = request.background();
     Command command = limited(request.command(), background);
-    LiveExec live = launch(sandbox, box, command, background, claim);
-    if (request.otherwise() != null && isMissing(live.exec())) {
-      live = launch(sandbox, box, limited(request.otherwise(), background), background, claim);
+    LiveExec live;
+    try (Place place =
+        queue.enterExecution(caller.tenant(), sandbox.id(), command.timeout(), waiting)) {
+      live = launch(sandbox, box, Queue.within(command, place), background, place, claim);
+      Command otherwise = request.otherwise();
+      if (otherwise != null && isMissing(live.exec())) {
+        Command second = Queue.within(limited(otherwise, background), place);
+        live = launch(sandbox, box, second, background, place, claim);
+      }
     }
     byte[] input = request.input();
     if (input != null) {
@@ -99,13 +121,16 @@ final class ExecStarter {
       SandboxExecs box,
       Command command,
       boolean background,
+      Place place,
       RequestKeys.@Nullable Claim claim) {
     box.takeSlot();
+    boolean brief = background || command.terminal() != null;
+    Runnable leave = brief ? () -> {} : place.hold();
     // Also in the background: what runs is work.
     RunningSandbox.Use use = sandbox.use();
     boolean begun = false;
     try {
-      Exec exec = beginning(sandbox, command, background);
+      Exec exec = beginning(sandbox, command, background, place);
       ExecId id = exec.id();
       Machine.Usage before = sandbox.usage();
       ExecSession session = open(sandbox, command, exec, claim);
@@ -122,6 +147,7 @@ final class ExecStarter {
               over -> {
                 box.noteSpill(id, share.taken());
                 box.freeSlot();
+                leave.run();
                 use.close();
                 onEnd(sandbox, box, over);
               });
@@ -137,6 +163,7 @@ final class ExecStarter {
     } finally {
       if (!begun) {
         box.freeSlot();
+        leave.run();
         use.close();
       }
     }
@@ -163,7 +190,8 @@ final class ExecStarter {
     }
   }
 
-  private static Exec beginning(RunningSandbox sandbox, Command command, boolean background) {
+  private static Exec beginning(
+      RunningSandbox sandbox, Command command, boolean background, Place place) {
     return new Exec(
         ExecId.random(),
         sandbox.id(),
@@ -171,6 +199,7 @@ final class ExecStarter {
         command.cwd(),
         background,
         command.terminal() != null,
+        place.waited(),
         Instant.now(),
         null,
         0,

@@ -26,7 +26,7 @@ final class ExecStore {
   private static final String COLUMNS =
       "id, sandbox_id, arguments, cwd, background, terminal, started_at, pid, ended_at, code,"
           + " signal, cause, duration_us, cpu_us, max_rss_bytes, descendants_left, message,"
-          + " changes, changes_truncated, output_end";
+          + " changes, changes_truncated, output_end, queued_us";
 
   private final Database database;
 
@@ -111,9 +111,11 @@ final class ExecStore {
         .createUpdate(
             """
             INSERT OR IGNORE INTO exec (id, sandbox_id, arguments, cwd, background, terminal,
-              started_at, pid)
-            SELECT :id, :sandbox, :arguments, :cwd, :background, :terminal, :started, :pid
-            WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)""")
+              started_at, pid, queued_us)
+            SELECT :id, :sandbox, :arguments, :cwd, :background, :terminal, :started, :pid,
+              :queued
+            WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)\
+            """)
         .bind("id", exec.id().value())
         .bind("sandbox", exec.sandbox().value())
         .bind("arguments", Lines.ofList(exec.arguments()))
@@ -122,6 +124,7 @@ final class ExecStore {
         .bind("terminal", exec.terminal())
         .bind("started", exec.startedAt().toEpochMilli())
         .bind("pid", exec.pid())
+        .bind("queued", exec.queued().toNanos() / 1000)
         .execute();
   }
 
@@ -138,7 +141,8 @@ final class ExecStore {
               cause = :cause, duration_us = :duration, cpu_us = :cpu, max_rss_bytes = :rss,
               descendants_left = :left, message = :message, changes = :changes,
               changes_truncated = :truncated, output_end = :end, output = :output
-            WHERE id = :id""")
+            WHERE id = :id\
+            """)
         .bind("pid", exec.pid())
         .bind("ended", Objects.requireNonNull(exec.endedAt()).toEpochMilli())
         .bind("code", exited.code())
@@ -184,6 +188,7 @@ final class ExecStore {
         row.getString("cwd"),
         row.getBoolean("background"),
         row.getBoolean("terminal"),
+        Duration.ofNanos(row.getLong("queued_us") * 1000),
         Instant.ofEpochMilli(row.getLong("started_at")),
         running ? null : Instant.ofEpochMilli(ended),
         row.getLong("pid"),

@@ -1,5 +1,7 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.admission.Queue;
+import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.idempotency.RequestKeys.Kind;
@@ -52,6 +54,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
       Database database,
       Path directory,
       RequestKeys keys,
+      Queue queue,
       Telemetry telemetry) {
     this.sandboxes = sandboxes;
     this.settings = settings;
@@ -59,7 +62,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     this.spills = new SpillDirectory(directory);
     this.keys = keys;
     this.telemetry = telemetry;
-    this.starter = new ExecStarter(settings, store, spills, telemetry);
+    this.starter = new ExecStarter(settings, store, spills, queue, telemetry);
     sandboxes.listen(this);
   }
 
@@ -69,11 +72,22 @@ public final class Execs implements SandboxListener, AutoCloseable {
    */
   public ExecStream start(Caller caller, SandboxId sandbox, ExecStart request)
       throws InterruptedException {
+    return start(caller, sandbox, request, Waiting.UNSEEN);
+  }
+
+  /**
+   * As {@link #start(Caller, SandboxId, ExecStart)}.
+   *
+   * @param waiting told where the request stands while it waits for its turn
+   */
+  public ExecStream start(Caller caller, SandboxId sandbox, ExecStart request, Waiting waiting)
+      throws InterruptedException {
     RequestKey key = request.key();
     if (key == null) {
       RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
       return ExecStream.own(
-          starter.start(running, box(sandbox), request, null), request.background());
+          starter.start(caller, running, box(sandbox), request, waiting, null),
+          request.background());
     }
     checkOffset(request.from());
     sandboxes.requireVisible(caller, sandbox);
@@ -84,7 +98,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
         return follow(caller, sandbox, known.get(), request.from()).replayed();
       }
       RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
-      LiveExec live = starter.start(running, box(sandbox), request, claim);
+      LiveExec live = starter.start(caller, running, box(sandbox), request, waiting, claim);
       return ExecStream.following(live, request.from());
     }
   }

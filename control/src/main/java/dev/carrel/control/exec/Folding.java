@@ -17,6 +17,7 @@ final class Folding {
         exited.signal(),
         stdout,
         stderr,
+        exec.queued(),
         exited.duration(),
         exited.cause() == ExecEvent.Cause.TIMED_OUT,
         exited.cause(),

@@ -63,7 +63,7 @@ final class Births {
   }
 
   /** As {@link Sandboxes#obtain}. */
-  Sandboxes.Obtained obtain(Caller caller, CreateSandbox request) {
+  Sandboxes.Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
     SandboxRules.network(request.networkEnabled());
     Engine engine = engines.choose(request.engine(), request.isolation());
     SnapshotId from = request.storage().snapshot();
@@ -72,6 +72,7 @@ final class Births {
       RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
       Sandbox row = row(caller, request, engine, box, snapshot);
       try (Turn _ = life.turn(row.id())) {
+        about.accept(row.id());
         switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
           case Reservation.Made(Sandbox made) -> {
             events.tell(made.tenant(), "sandbox.created", made.id(), Map.of());

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -97,8 +98,17 @@ public final class Sandboxes {
    * again. A new one that could not be started stays listed as failed.
    */
   public Obtained obtain(Caller caller, CreateSandbox request) {
+    return obtain(caller, request, _ -> {});
+  }
+
+  /**
+   * As {@link #obtain(Caller, CreateSandbox)}.
+   *
+   * @param about told the id of a new one before there is anything of it
+   */
+  public Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
     refuseWhenClosed();
-    return births.obtain(caller, request);
+    return births.obtain(caller, request, about);
   }
 
   public Sandbox get(Caller caller, SandboxId id) {
@@ -209,6 +219,11 @@ public final class Sandboxes {
   /** Whether there is still something of it, seen or not. */
   public boolean exists(SandboxId id) {
     return store.find(id).isPresent();
+  }
+
+  /** Whether there was one with this id that the caller could see. */
+  public boolean wasDeleted(Caller caller, SandboxId id) {
+    return store.deleted(id, tenant(caller));
   }
 
   /** Checks that the caller may see the sandbox, running or not. */

@@ -60,7 +60,8 @@ public record Configuration(
                 ExecKeys.read(settings),
                 ContextKeys.read(settings),
                 FileKeys.read(settings),
-                IdempotencyKeys.read(settings)),
+                IdempotencyKeys.read(settings),
+                QueueKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

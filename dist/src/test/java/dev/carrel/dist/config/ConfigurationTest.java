@@ -3,6 +3,7 @@ package dev.carrel.dist.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.control.admission.QueueSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
@@ -137,6 +138,10 @@ class ConfigurationTest {
             "file.max-zip", "404"));
     ALL.putAll(
         Map.of(
+            "queue.max-creates", "600",
+            "queue.max-executions", "601",
+            "queue.max-waiting", "602",
+            "queue.max-wait", "603s",
             "idempotency.max-keys", "500",
             "idempotency.max-age", "501s",
             "idempotency.kept-cells", "502"));
@@ -322,6 +327,12 @@ class ConfigurationTest {
   void idempotencyKeysReachTheirFields() {
     assertThat(changed.control().keys())
         .isEqualTo(new KeySettings(500, Duration.ofSeconds(501), new DataSize(502)));
+  }
+
+  @Test
+  void queueKeysReachTheirFields() {
+    assertThat(changed.control().queue())
+        .isEqualTo(new QueueSettings(600, 601, 602, Duration.ofSeconds(603)));
   }
 
   @Test

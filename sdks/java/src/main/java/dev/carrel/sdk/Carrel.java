@@ -23,6 +23,8 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<PoolSummary> POOLS = new TypeReference<>() {};
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
+  private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
+
   private final Transport transport;
 
   private Carrel(Transport transport) {
@@ -72,6 +74,11 @@ public final class Carrel implements AutoCloseable {
   /** Sandboxes that wait for their owner; for administrators. */
   public List<PoolInfo> pools() {
     return transport.get("/api/v1/settings/sandbox/pool-summary", POOLS).perImage();
+  }
+
+  /** Who runs and who waits. */
+  public QueueStatus queue() {
+    return transport.get("/api/v1/queue", QUEUE);
   }
 
   /** Whether it answers, and which version it is. */

@@ -4,10 +4,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What running code reports, in order: one Started, any Output, Display and Gap, at most one Result
- * and one Failed, one Done.
+ * What running code reports, in order: any Queued, one Started, any Output, Display and Gap, at
+ * most one Result and one Failed, one Done.
  */
 public sealed interface CodeEvent {
+  /**
+   * It waits for its turn on a busy server.
+   *
+   * @param position 1 is the next
+   */
+  record Queued(int position) implements CodeEvent {}
+
   /**
    * @param queuedMs how long it waited for its turn
    */
@@ -37,6 +44,7 @@ public sealed interface CodeEvent {
       boolean interrupted,
       boolean truncated,
       String state,
+      double queuedMs,
       double durationMs,
       @Nullable String hint)
       implements CodeEvent {}

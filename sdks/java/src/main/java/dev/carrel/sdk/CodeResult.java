@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param success false when it failed, was interrupted or lost its interpreter
  * @param executionCount cells run since the state began
+ * @param queuedMs how long it waited for its turn
  * @param result the last expression's value by mime type; text types hold text, others base64
  * @param cause how it ended; see {@link ExecResult}
  * @param truncated whether a result, traceback or display was cut or left out
@@ -33,6 +34,7 @@ public record CodeResult(
     boolean interrupted,
     boolean truncated,
     String state,
+    double queuedMs,
     double durationMs,
     @Nullable String hint) {
 

@@ -35,6 +35,7 @@ public final class CodeStream implements AutoCloseable {
       case "display" -> new CodeEvent.Display(bundle(event));
       case "result" -> new CodeEvent.Result(bundle(event));
       case "error" -> new CodeEvent.Failed(event.as(CodeError.class));
+      case "queued" -> event.as(CodeEvent.Queued.class);
       case "gap" -> event.as(CodeEvent.Gap.class);
       case "done" -> event.as(CodeEvent.Done.class);
       default ->

@@ -2,7 +2,9 @@ package dev.carrel.sdk;
 
 import dev.carrel.sdk.ExecEvent.Channel;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.util.ArrayDeque;
 import java.util.Base64;
+import java.util.Deque;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -20,7 +22,7 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   private final String sandboxPath;
   private final ResumedEvents events;
   private volatile @Nullable String id;
-  private @Nullable ExecEvent first;
+  private final Deque<ExecEvent> first = new ArrayDeque<>();
 
   private Exec(Transport transport, String sandboxPath, ResumedEvents events, @Nullable String id) {
     this.transport = transport;
@@ -36,8 +38,10 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
     ResumedEvents events =
         key == null ? ResumedEvents.once(opening) : ResumedEvents.resumable(opening, 0);
     var exec = new Exec(transport, sandboxPath, events, null);
-    // The first event has the id, which every other call needs.
-    exec.first = exec.next().orElse(null);
+    // Until the first event with the id, which every other call needs.
+    do {
+      exec.next().ifPresent(exec.first::add);
+    } while (exec.id == null && exec.first.peekLast() instanceof ExecEvent.Queued);
     return exec;
   }
 
@@ -62,13 +66,13 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   @Override
   public Iterator<ExecEvent> iterator() {
     return new Iterator<>() {
-      private Optional<ExecEvent> upcoming = Optional.ofNullable(first);
+      private Optional<ExecEvent> upcoming = Optional.empty();
       private boolean over;
 
       @Override
       public boolean hasNext() {
         if (upcoming.isEmpty() && !over) {
-          upcoming = Exec.this.next();
+          upcoming = Optional.ofNullable(first.poll()).or(Exec.this::next);
           over = upcoming.isEmpty();
         }
         return upcoming.isPresent();
@@ -100,6 +104,7 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
                   }
                   case "stdout" -> output(Channel.STDOUT, event);
                   case "stderr" -> output(Channel.STDERR, event);
+                  case "queued" -> event.as(ExecEvent.Queued.class);
                   case "gap" -> event.as(ExecEvent.Gap.class);
                   case "exited" -> {
                     var exited = event.as(ExecEvent.Exited.class);

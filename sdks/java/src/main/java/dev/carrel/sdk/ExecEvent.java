@@ -5,10 +5,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a command reports, in order: one Started, any Output and Gap, one Exited. Nothing follows
- * Exited. A command that could not be started is an Exited with code 126 or 127 alone.
+ * What a command reports, in order: any Queued, one Started, any Output and Gap, one Exited.
+ * Nothing follows Exited. A command that could not be started is an Exited with code 126 or 127
+ * alone.
  */
 public sealed interface ExecEvent {
+  /**
+   * It waits for its turn on a busy server.
+   *
+   * @param position 1 is the next
+   */
+  record Queued(int position) implements ExecEvent {}
+
   /**
    * @param pid inside the sandbox
    * @param offset of the first output byte that follows
@@ -39,6 +47,7 @@ public sealed interface ExecEvent {
       String cause,
       boolean timedOut,
       long outputBytes,
+      double queuedMs,
       double durationMs,
       double cpuMs,
       long maxRssBytes,

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param cause returned, not_started, timed_out, killed, signalled, crashed, out_of_memory,
  *     pids_limit or sandbox_lost
  * @param stdoutTruncated whether the middle was cut out; the whole can be fetched by the exec's id
+ * @param queuedMs how long it waited for its turn
  * @param message why it could not be started
  * @param hint what to do about the cause
  */
@@ -26,6 +27,7 @@ public record ExecResult(
     boolean stdoutTruncated,
     boolean stderrTruncated,
     long outputBytes,
+    double queuedMs,
     double durationMs,
     List<FileChange> filesChanged,
     boolean filesChangedTruncated,

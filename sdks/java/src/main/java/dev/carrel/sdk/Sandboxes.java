@@ -27,6 +27,16 @@ public final class Sandboxes {
     return new Sandbox(transport, transport.post(PATH, options, INFO));
   }
 
+  /**
+   * As {@link #create(SandboxOptions)}, once for each key, also when the answer is lost.
+   *
+   * @param idempotencyKey a name of the caller's own for this one request, for example a random
+   *     UUID
+   */
+  public Sandbox create(SandboxOptions options, String idempotencyKey) {
+    return new Sandbox(transport, transport.post(PATH, options, idempotencyKey, INFO));
+  }
+
   public Sandbox get(String id) {
     return new Sandbox(transport, transport.get(PATH + "/" + Transport.encode(id), INFO));
   }

@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.context.CodeStream;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.context.ExecuteCode;
@@ -47,11 +48,15 @@ final class CodeRoutes {
       throws IOException, InterruptedException {
     boolean numbered = request.key() != null;
     long seen = numbered ? Keys.from(exchange) : 0;
-    try (CodeStream stream = contexts.start(exchange.caller(), Ids.sandbox(exchange), request)) {
+    boolean live = exchange.accepts("text/event-stream");
+    var answer = new LiveAnswer(exchange);
+    Waiting waiting = live ? answer::queued : Waiting.UNSEEN;
+    try (CodeStream stream =
+        contexts.start(exchange.caller(), Ids.sandbox(exchange), request, waiting)) {
       try {
         Keys.replayed(exchange, stream.isReplay());
-        if (exchange.accepts("text/event-stream")) {
-          new CodeFollower(stream, exchange.events(), numbered, seen).follow();
+        if (live) {
+          new CodeFollower(stream, answer.events(), numbered, seen).follow();
         } else {
           exchange.json(200, CodeViews.Result.of(stream.result()));
         }

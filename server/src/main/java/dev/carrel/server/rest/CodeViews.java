@@ -40,6 +40,7 @@ final class CodeViews {
       boolean interrupted,
       boolean truncated,
       String state,
+      double queuedMs,
       double durationMs,
       @Nullable String hint) {
     static Result of(CodeResult result) {
@@ -65,6 +66,7 @@ final class CodeViews {
           result.interrupted(),
           result.truncated(),
           result.state().wireName(),
+          ExecViews.millis(result.queued()),
           ExecViews.millis(result.duration()),
           result.hint());
     }
@@ -94,6 +96,7 @@ final class CodeViews {
       boolean interrupted,
       boolean truncated,
       String state,
+      double queuedMs,
       double durationMs,
       @Nullable String hint) {
     static Done of(CodeResult result) {
@@ -109,6 +112,7 @@ final class CodeViews {
           result.interrupted(),
           result.truncated(),
           result.state().wireName(),
+          ExecViews.millis(result.queued()),
           ExecViews.millis(result.duration()),
           result.hint());
     }

@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
@@ -35,11 +36,14 @@ final class ExecRoutes {
     RequestKey key = Keys.of(exchange, fields);
     ExecStart start = request.start(key, key != null && live ? Keys.from(exchange) : 0);
     exchange.cancelWhenClientLeaves();
+    var answer = new LiveAnswer(exchange);
+    Waiting waiting = live ? answer::queued : Waiting.UNSEEN;
     try (Begun begun =
-        new Begun(exchange, execs.start(exchange.caller(), Ids.sandbox(exchange), start))) {
+        new Begun(
+            exchange, execs.start(exchange.caller(), Ids.sandbox(exchange), start, waiting))) {
       Keys.replayed(exchange, begun.stream.isReplay());
       if (live) {
-        new ExecFollower(begun.stream, exchange.events(), encoding).follow();
+        new ExecFollower(begun.stream, answer.events(), encoding).follow();
       } else if (request.background()) {
         background(exchange, begun.stream);
       } else {

@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -61,7 +62,7 @@ final class Metrics {
             seconds(name);
           }
         });
-    return registry.scrape();
+    return registry.scrape() + Exposition.of(control.telemetry().gauges(), telemetry);
   }
 
   // One family with a tag: some names that control uses are endings that Prometheus reserves.
@@ -81,6 +82,6 @@ final class Metrics {
   }
 
   private Telemetry.Value value(String name) {
-    return telemetry.getOrDefault(name, new Telemetry.Value(0, 0));
+    return telemetry.getOrDefault(name, new Telemetry.Value(0, 0, List.of()));
   }
 }

@@ -25,11 +25,12 @@ public final class RestApi {
   public void addTo(Router router) {
     new ServerRoutes(control.engines(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
-    new SandboxRoutes(control.sandboxes()).addTo(router);
+    new SandboxRoutes(control.sandboxes(), control.creates()).addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
+    new QueueRoutes(control.queue()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);

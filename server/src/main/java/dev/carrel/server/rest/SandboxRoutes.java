@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.admission.Creates;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.OnIdle;
@@ -17,6 +18,7 @@ import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
+import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.util.List;
@@ -29,12 +31,15 @@ import org.jspecify.annotations.Nullable;
 final class SandboxRoutes {
   private static final String ALL = "/api/v1/sandboxes";
   private static final String ONE = ALL + "/{id}";
+  private static final HeaderName QUEUED = HeaderNames.create("X-Carrel-Queued-Ms");
   private static final long MOST = Integer.MAX_VALUE;
 
   private final Sandboxes sandboxes;
+  private final Creates creates;
 
-  SandboxRoutes(Sandboxes sandboxes) {
+  SandboxRoutes(Sandboxes sandboxes, Creates creates) {
     this.sandboxes = sandboxes;
+    this.creates = creates;
   }
 
   void addTo(Router router) {
@@ -50,13 +55,18 @@ final class SandboxRoutes {
         .post(ONE + "/resume", exchange -> change(exchange, sandboxes::resume));
   }
 
-  private void create(Exchange exchange) throws IOException {
+  private void create(Exchange exchange) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
-    Sandboxes.Obtained obtained = sandboxes.obtain(exchange.caller(), creation(fields));
-    Sandbox sandbox = obtained.sandbox();
+    CreateSandbox request = creation(fields);
+    exchange.cancelWhenClientLeaves();
+    Creates.Created created =
+        creates.create(exchange.caller(), request, Keys.of(exchange, fields), exchange::settle);
+    Sandbox sandbox = created.sandbox();
+    Keys.replayed(exchange, created.replay());
     exchange
         .header(HeaderNames.LOCATION, ALL + "/" + sandbox.id())
-        .json(obtained.made() ? 201 : 200, SandboxView.of(sandbox));
+        .header(QUEUED, Double.toString(ExecViews.millis(created.queued())))
+        .json(created.made() ? 201 : 200, SandboxView.of(sandbox));
   }
 
   // NullAway does not see the annotation of a nested type's component in a class file.

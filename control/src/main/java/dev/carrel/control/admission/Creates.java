@@ -1,0 +1,115 @@
+package dev.carrel.control.admission;
+
+import dev.carrel.control.idempotency.RequestKey;
+import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to a new sandbox: in its turn, and once for each key of the caller. Safe for many
+ * threads.
+ */
+public final class Creates {
+  private final Sandboxes sandboxes;
+  private final Queue queue;
+  private final RequestKeys keys;
+  private final Telemetry telemetry;
+
+  public Creates(Sandboxes sandboxes, Queue queue, RequestKeys keys, Telemetry telemetry) {
+    this.sandboxes = sandboxes;
+    this.queue = queue;
+    this.keys = keys;
+    this.telemetry = telemetry;
+  }
+
+  /**
+   * As {@link Sandboxes#obtain}, once there is a place for it.
+   *
+   * @param key null: each request is a new one
+   * @param begun called when the waiting is over: from then on an interrupt would break the start
+   */
+  public Created create(
+      Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
+      throws InterruptedException {
+    if (key == null) {
+      return obtain(caller, request, _ -> {}, begun);
+    }
+    try (RequestKeys.Claim claim =
+        keys.claim(caller.tenant(), null, RequestKeys.Kind.CREATE, key)) {
+      Optional<String> known = claim.target();
+      if (known.isPresent()) {
+        Optional<Created> before = before(caller, new SandboxId(known.get()));
+        if (before.isPresent()) {
+          return before.get();
+        }
+      }
+      return obtain(caller, request, claim, begun);
+    }
+  }
+
+  private Created obtain(
+      Caller caller, CreateSandbox request, RequestKeys.Claim claim, Runnable begun)
+      throws InterruptedException {
+    boolean made = false;
+    try {
+      Created created = obtain(caller, request, id -> claim.keep(id.value(), _ -> {}), begun);
+      made = true;
+      if (!created.made) {
+        // The session key had one already.
+        claim.keep(created.sandbox.id().value(), _ -> {});
+      }
+      return created;
+    } finally {
+      if (!made) {
+        claim.forget(_ -> {});
+      }
+    }
+  }
+
+  /** What the key made before; empty when the server ended before there was anything. */
+  private Optional<Created> before(Caller caller, SandboxId id) {
+    try {
+      Sandbox sandbox = sandboxes.get(caller, id);
+      telemetry.count("creates_replayed");
+      return Optional.of(new Created(sandbox, false, true, Duration.ZERO));
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.SANDBOX_NOT_FOUND) {
+        throw e;
+      }
+      if (sandboxes.wasDeleted(caller, id)) {
+        throw new SandboxException(
+                ErrorCode.RESULT_GONE, "the sandbox of this key, " + id + ", was deleted")
+            .withHint("use a new key for a new sandbox");
+      }
+      return Optional.empty();
+    }
+  }
+
+  private Created obtain(
+      Caller caller, CreateSandbox request, Consumer<SandboxId> about, Runnable begun)
+      throws InterruptedException {
+    try (Place place = queue.enterCreate(caller.tenant(), Waiting.UNSEEN)) {
+      begun.run();
+      Sandboxes.Obtained obtained = sandboxes.obtain(caller, request, about);
+      return new Created(obtained.sandbox(), obtained.made(), false, place.waited());
+    }
+  }
+
+  /**
+   * What came of it.
+   *
+   * @param made whether it is new
+   * @param replay whether an earlier request with the same key made it
+   */
+  public record Created(Sandbox sandbox, boolean made, boolean replay, Duration queued) {}
+}

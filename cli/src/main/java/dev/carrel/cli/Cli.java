@@ -85,6 +85,7 @@ public final class Cli {
     commands.put("snapshot", () -> snapshot(session));
     commands.put("volume", () -> volume(session));
     commands.put("pool", () -> new PoolCommand(session));
+    commands.put("top", () -> new TopCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
     commands.put("doctor", () -> new DoctorCommand(session));
     commands.putAll(host.furtherCommands());

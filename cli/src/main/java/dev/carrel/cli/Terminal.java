@@ -53,6 +53,14 @@ final class Terminal {
     return restore;
   }
 
+  /** Each key is read at once and not shown, until closed; Ctrl-C stays what it is. */
+  AtExit enterKeyMode() {
+    String saved = stty("-g").orElseThrow(() -> new CommandFailure("no terminal here"));
+    var restore = AtExit.run(() -> stty(saved));
+    stty("-icanon", "-echo", "min", "1");
+    return restore;
+  }
+
   private static Optional<String> stty(String... arguments) {
     var command = new ArrayList<>(List.of("stty"));
     command.addAll(List.of(arguments));

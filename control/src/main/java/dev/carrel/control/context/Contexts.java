@@ -315,6 +315,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       var run = new Run(running, context, kernel, cell);
       whenOver(running, run, place, Queue.left(timeout, place));
       begun = true;
+      running.runs(context.language().wireName() + ": " + request.code());
       kernel.execute(cell, request.code());
       return run;
     } finally {

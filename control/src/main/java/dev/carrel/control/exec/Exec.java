@@ -52,6 +52,13 @@ public record Exec(
         newExited);
   }
 
+  /** The command as one would type it: a shell's line without the shell. */
+  public String line() {
+    return arguments.size() == 3 && arguments.get(1).equals("-c")
+        ? arguments.getLast()
+        : String.join(" ", arguments);
+  }
+
   public boolean running() {
     return exited == null;
   }

@@ -132,6 +132,7 @@ final class ExecStarter {
     try {
       Exec exec = beginning(sandbox, command, background, place);
       ExecId id = exec.id();
+      sandbox.runs(exec.line());
       Machine.Usage before = sandbox.usage();
       ExecSession session = open(sandbox, command, exec, claim);
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());

@@ -9,6 +9,7 @@ import dev.carrel.spi.KernelFork;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -35,6 +36,7 @@ public final class RunningSandbox {
   /** As /etc/passwd in every sandbox calls the one who runs its commands. */
   private static final String USER = "carrel";
 
+  private static final int MAX_COMMAND = 120;
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
   private static final Duration SAMPLE = Duration.ofSeconds(2);
@@ -57,6 +59,7 @@ public final class RunningSandbox {
   private volatile Sandbox row;
   private volatile Map<String, String> environment;
   private volatile long lastActivityMillis;
+  private volatile @Nullable String lastCommand;
   private volatile boolean unsaved;
   private volatile boolean ending;
   private volatile boolean paused;
@@ -124,6 +127,15 @@ public final class RunningSandbox {
   public void countDownload(long bytes) {
     downloaded.add(bytes);
     touch();
+  }
+
+  /** Notes what runs in it, for people who look. */
+  public void runs(String command) {
+    lastCommand = Text.printable(command.strip(), MAX_COMMAND);
+  }
+
+  SandboxUsage look() {
+    return new SandboxUsage(snapshot(), machine.usage(), lastCommand);
   }
 
   /** Notes that somebody uses it. */

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param page from 1
  * @param search part of an id, session key, image or metadata value
+ * @param further what only an administrator asks for
  */
 public record SandboxQuery(
     int page,
@@ -19,8 +20,33 @@ public record SandboxQuery(
     @Nullable String search,
     @Nullable String image,
     SortBy sortBy,
-    boolean descending) {
+    boolean descending,
+    Further further) {
   public static final int MAX_PAGE_SIZE = 200;
+
+  /**
+   * Narrows a list beyond what an owner needs.
+   *
+   * @param excluded a status that is left out
+   * @param tenant null: of every tenant
+   * @param imagePart part of an image's name
+   */
+  public record Further(
+      @Nullable SandboxStatus excluded, @Nullable String tenant, @Nullable String imagePart) {
+    public static final Further NONE = new Further(null, null, null);
+  }
+
+  public SandboxQuery(
+      int page,
+      int pageSize,
+      @Nullable SandboxStatus status,
+      @Nullable String search,
+      @Nullable String image,
+      SortBy sortBy,
+      boolean descending) {
+    this(page, pageSize, status, search, image, sortBy, descending, Further.NONE);
+  }
+
   private static final int MAX_PAGE = 1_000_000;
 
   public SandboxQuery {
@@ -33,6 +59,12 @@ public record SandboxQuery(
     if (search != null && search.length() > 256) {
       throw SandboxException.invalid("search", "must have at most 256 characters");
     }
+  }
+
+  /** The same on another page, as large as can be. */
+  SandboxQuery onPage(int newPage) {
+    return new SandboxQuery(
+        newPage, MAX_PAGE_SIZE, status, search, image, sortBy, descending, further);
   }
 
   /** The first page of everything, newest first. */

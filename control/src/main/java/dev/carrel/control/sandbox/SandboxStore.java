@@ -283,6 +283,15 @@ final class SandboxStore {
           "(id LIKE :search ESCAPE '!' OR session_key LIKE :search ESCAPE '!'"
               + " OR image LIKE :search ESCAPE '!' OR metadata LIKE :search ESCAPE '!')");
     }
+    if (query.further().excluded() != null) {
+      where.add("status <> :excluded");
+    }
+    if (query.further().tenant() != null) {
+      where.add("tenant = :owner");
+    }
+    if (query.further().imagePart() != null) {
+      where.add("image LIKE :part ESCAPE '!'");
+    }
     String matching = String.join(" AND ", where);
     String order =
         column(query.sortBy()) + (query.descending() ? " DESC" : " ASC") + ", created_at DESC, id";
@@ -335,6 +344,16 @@ final class SandboxStore {
     }
     if (sql.contains(":search")) {
       bound.bind("search", "%" + likeText(String.valueOf(query.search())) + "%");
+    }
+    SandboxQuery.Further further = query.further();
+    if (sql.contains(":excluded") && further.excluded() != null) {
+      bound.bind("excluded", further.excluded().wireName());
+    }
+    if (sql.contains(":owner")) {
+      bound.bind("owner", further.tenant());
+    }
+    if (sql.contains(":part")) {
+      bound.bind("part", "%" + likeText(String.valueOf(further.imagePart())) + "%");
     }
     return bound;
   }

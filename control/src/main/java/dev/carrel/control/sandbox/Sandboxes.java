@@ -6,6 +6,7 @@ import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.InstantSource;
@@ -224,6 +225,21 @@ public final class Sandboxes {
   /** Whether there was one with this id that the caller could see. */
   public boolean wasDeleted(Caller caller, SandboxId id) {
     return store.deleted(id, tenant(caller));
+  }
+
+  /** What one uses now; as if nothing when it does not run. */
+  public SandboxUsage usage(Caller caller, SandboxId id) {
+    RunningSandbox live = visibleRunning(caller, id);
+    return live == null ? new SandboxUsage(get(caller, id), Machine.Usage.NONE, null) : live.look();
+  }
+
+  /** What those use that run or are paused, at most so many. */
+  public List<SandboxUsage> usage(Caller caller, int limit) {
+    return life.running().stream()
+        .filter(live -> visible(caller, live.row()))
+        .limit(limit)
+        .map(RunningSandbox::look)
+        .toList();
   }
 
   /** Checks that the caller may see the sandbox, running or not. */

@@ -23,6 +23,7 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<PoolSummary> POOLS = new TypeReference<>() {};
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
+  private static final TypeReference<UsageList> USAGE = new TypeReference<>() {};
   private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
 
   private final Transport transport;
@@ -76,6 +77,11 @@ public final class Carrel implements AutoCloseable {
     return transport.get("/api/v1/settings/sandbox/pool-summary", POOLS).perImage();
   }
 
+  /** What the running sandboxes use now; an administrator sees all. */
+  public List<SandboxUsage> usage() {
+    return transport.get("/api/v1/usage", USAGE).sandboxes();
+  }
+
   /** Who runs and who waits. */
   public QueueStatus queue() {
     return transport.get("/api/v1/queue", QUEUE);
@@ -99,6 +105,8 @@ public final class Carrel implements AutoCloseable {
   private record LanguageList(List<LanguageInfo> languages) {}
 
   private record LanguageInfo(String name) {}
+
+  private record UsageList(List<SandboxUsage> sandboxes) {}
 
   private record EngineList(List<EngineInfo> engines) {}
 }

@@ -31,6 +31,8 @@ public final class RestApi {
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
+    new UsageRoutes(control.sandboxes()).addTo(router);
+    new AdminRoutes(control.sandboxes()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);

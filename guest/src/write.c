@@ -199,6 +199,8 @@ append(struct operation *op, struct write_request *request, const struct place *
 		error = errno;
 	if (error == 0)
 		error = receive(op, request, fd, &received);
+	if (error == 0 && fsync(fd) < 0)
+		error = errno;
 	if (error != 0)
 		refuse(op, request, error, received);
 	else
@@ -215,7 +217,13 @@ replace(struct operation *op, struct write_request *request, const struct place 
 		error = receive(op, request, draft.fd, &received);
 	if (error == 0 && fchmod(draft.fd, mode) < 0)
 		error = errno;
+	/* On the disk before it has its name, and the name before anybody is told: on a volume the host's disk may be full
+	 * although ours is not, and only a sync finds that out. In memory it costs nothing. */
+	if (error == 0 && fdatasync(draft.fd) < 0)
+		error = errno;
 	if (error == 0 && draft_publish(&draft, place, !request->if_absent) < 0)
+		error = errno;
+	if (error == 0 && fsync(draft.fd) < 0)
 		error = errno;
 	/* Before the refusal: who is told that there is no space may use what the draft took. */
 	if (error != 0)

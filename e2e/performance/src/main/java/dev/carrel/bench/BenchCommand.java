@@ -142,6 +142,10 @@ public final class BenchCommand implements Callable<Integer> {
         ServerProcess.start(home, scratch.resolve("claims"), Claims.settings())) {
       attempt(report, "claims", () -> new Claims(server, report).measure(count / 4));
     }
+    try (ServerProcess server =
+        ServerProcess.start(home, scratch.resolve("burst"), WarmBurst.settings())) {
+      attempt(report, "warm burst", new WarmBurst(server, report)::measure);
+    }
   }
 
   private void leaks(Report report, ServerProcess server) throws Exception {

@@ -50,7 +50,7 @@ final class WarmPoolsIT {
       assertThat(waiting).contains(sandbox.id());
       assertThat(sandbox.tenant()).isEqualTo("acme");
       assertThat(status(control).hits()).isEqualTo(1);
-      assertThat(control.telemetry().snapshot()).doesNotContainKey("kernels_started");
+      assertThat(control.telemetry().snapshot()).doesNotContainKey("kernels_warm");
       var result =
           control
               .contexts()

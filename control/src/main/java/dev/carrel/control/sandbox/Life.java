@@ -402,7 +402,7 @@ final class Life {
     }
     // First of all, so that whoever uses it from now on waits for us.
     live.paused(true);
-    boolean frozen = false;
+    boolean held = true;
     boolean done = false;
     Machine machine = live.machine();
     try {
@@ -414,18 +414,29 @@ final class Life {
             return machine;
           },
           Machine::resume);
-      frozen = true;
       move(live, SandboxStatus.PAUSED, null, cause);
       done = true;
       telemetry.count("sandboxes_paused");
+    } catch (SandboxException e) {
+      held = e.code() != ErrorCode.NOT_SUPPORTED;
+      throw e;
     } finally {
       if (!done) {
-        if (frozen) {
-          // It could not be written down, or nobody wants it any more: it must not stay held.
-          Bounded.run("resume of " + live.id(), FREEZE_LIMIT, machine::resume);
+        // Not written down, or an engine that fell silent and may have done it: it must not stay
+        // held.
+        if (held) {
+          letGo(live);
         }
         live.paused(false);
       }
+    }
+  }
+
+  private static void letGo(RunningSandbox live) {
+    try {
+      Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
+    } catch (SandboxException e) {
+      LOG.warn("sandbox {} may stand still: {}", live.id(), e.message());
     }
   }
 

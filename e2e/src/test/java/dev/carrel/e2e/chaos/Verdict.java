@@ -59,7 +59,9 @@ final class Verdict {
 
   private void checkAlive(KnownBox box) {
     JsonNode row = settledStatus(box);
-    if (box.mayBe("failed") && new Box(api, box.id(), row).tried("true") == 410) {
+    // 409 where it can be started again, 410 where it cannot.
+    if (box.mayBe("failed")
+        && Set.of(409, 410).contains(new Box(api, box.id(), row).tried("true"))) {
       // Its machine was dead and nobody had noticed: the first use did.
       row = settledStatus(box);
     }

@@ -136,6 +136,9 @@ final class SandboxCommand extends CommandGroup {
     @Option(names = "--search", paramLabel = "TEXT", description = "Part of an id, key or image.")
     private @Nullable String search;
 
+    @Option(names = "--namespace", paramLabel = "NAME", description = "Only those in it.")
+    private @Nullable String namespace;
+
     @Option(names = "--page", paramLabel = "N", description = "From 1.")
     private int page = 1;
 
@@ -156,6 +159,9 @@ final class SandboxCommand extends CommandGroup {
       }
       if (search != null) {
         query.put("search", search);
+      }
+      if (namespace != null) {
+        query.put("namespace", namespace);
       }
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
@@ -232,6 +238,7 @@ final class SandboxCommand extends CommandGroup {
         facts.put("failure", failure.cause() + ": " + console.safe(failure.message()));
         facts.put("hint", console.safe(failure.hint()));
       }
+      facts.put("namespace", info.namespace());
       facts.put("image", info.image());
       facts.put("engine", info.engine() + suffix(info.runtime()));
       facts.put("isolation", String.valueOf(info.isolation()));

@@ -48,6 +48,12 @@ final class SandboxShape {
       description = "Start interpreters from scratch, never as a fork of a warm one.")
   private boolean isolated;
 
+  @Option(
+      names = "--namespace",
+      paramLabel = "NAME",
+      description = "Whose secrets and rules it has (default: default).")
+  private @Nullable String namespace;
+
   SandboxOptions options() {
     return SandboxOptions.defaults()
         .withImage(image)
@@ -58,6 +64,7 @@ final class SandboxShape {
         .withDiskMb(disk)
         .withPids(pids)
         .withIsolated(isolated ? Boolean.TRUE : null)
-        .withEnvVars(env);
+        .withEnvVars(env)
+        .withNamespace(namespace);
   }
 }

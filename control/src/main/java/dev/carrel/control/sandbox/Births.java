@@ -83,6 +83,7 @@ final class Births {
           case Reservation.Full _, Reservation.Moved _ ->
               throw new IllegalStateException("a new row cannot move");
           case Reservation.Existing(Sandbox existing) -> {
+            Namespace.requireSame(existing, request.namespace());
             try {
               return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
             } catch (SandboxException e) {
@@ -109,6 +110,7 @@ final class Births {
             SandboxId.random(),
             source.tenant(),
             caller.principal(),
+            source.namespace(),
             SandboxStatus.CREATING,
             1,
             source.image(),
@@ -170,6 +172,7 @@ final class Births {
             box == null ? SandboxId.random() : box.id(),
             caller.tenant(),
             caller.principal(),
+            Namespace.of(request.namespace()),
             SandboxStatus.CREATING,
             1,
             rules.image(request.image()),

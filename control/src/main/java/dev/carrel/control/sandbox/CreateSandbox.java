@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param isolated true: nothing but its own guest ever starts a process in it, no warm
  *     interpreter's fork either
  * @param sessionKey unique per tenant: the same key gives the same sandbox as long as it is there
+ * @param namespace the label inside the tenant whose secrets and rules are its own
  */
 public record CreateSandbox(
     @Nullable String image,
@@ -25,11 +26,15 @@ public record CreateSandbox(
     @Nullable Boolean networkEnabled,
     Map<String, String> envVars,
     Map<String, String> metadata,
-    @Nullable String sessionKey) {
+    @Nullable String sessionKey,
+    @Nullable String namespace) {
 
   public CreateSandbox {
     envVars = Map.copyOf(envVars);
     metadata = Map.copyOf(metadata);
+    if (namespace != null) {
+      NamedVolumes.checkName("namespace", namespace);
+    }
   }
 
   /** Everything by default. */
@@ -45,6 +50,7 @@ public record CreateSandbox(
         null,
         Map.of(),
         Map.of(),
+        null,
         null);
   }
 
@@ -60,7 +66,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withEngine(String newEngine) {
@@ -75,7 +82,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withIsolated(boolean newIsolated) {
@@ -90,7 +98,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withSize(Size newSize) {
@@ -105,7 +114,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withExpiry(Expiry newExpiry) {
@@ -120,7 +130,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withStorage(Storage newStorage) {
@@ -135,7 +146,8 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withNetworkEnabled(boolean newNetworkEnabled) {
@@ -150,7 +162,8 @@ public record CreateSandbox(
         newNetworkEnabled,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withEnvVars(Map<String, String> newEnvVars) {
@@ -165,7 +178,8 @@ public record CreateSandbox(
         networkEnabled,
         newEnvVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public CreateSandbox withSessionKey(String newSessionKey) {
@@ -180,7 +194,24 @@ public record CreateSandbox(
         networkEnabled,
         envVars,
         metadata,
-        newSessionKey);
+        newSessionKey,
+        namespace);
+  }
+
+  public CreateSandbox withNamespace(String newNamespace) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        isolated,
+        size,
+        expiry,
+        storage,
+        networkEnabled,
+        envVars,
+        metadata,
+        sessionKey,
+        newNamespace);
   }
 
   /** Limits. */

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * A sandbox as its owner sees it.
  *
  * @param owner the principal that created it
+ * @param namespace the label inside the tenant whose secrets and rules are its own; never changes
  * @param generation grows with each change of status; guards concurrent changes
- * @param runtime what the engine runs machines with, for example {@code namespaces} or {@code
- *     runsc}
+ * @param runtime what the engine runs machines with, for example {@code runsc}
  * @param isolation what was really applied; null until it has started
  * @param isolated nothing but its own guest ever starts a process in it: interpreters start from
  *     scratch
@@ -27,6 +27,7 @@ public record Sandbox(
     SandboxId id,
     String tenant,
     String owner,
+    String namespace,
     SandboxStatus status,
     long generation,
     String image,

@@ -98,6 +98,7 @@ final class SandboxDraft {
         before.id(),
         before.tenant(),
         before.owner(),
+        before.namespace(),
         status,
         generation,
         before.image(),

@@ -19,6 +19,7 @@ public record SandboxQuery(
     @Nullable SandboxStatus status,
     @Nullable String search,
     @Nullable String image,
+    @Nullable String namespace,
     SortBy sortBy,
     boolean descending,
     Further further) {
@@ -44,7 +45,7 @@ public record SandboxQuery(
       @Nullable String image,
       SortBy sortBy,
       boolean descending) {
-    this(page, pageSize, status, search, image, sortBy, descending, Further.NONE);
+    this(page, pageSize, status, search, image, null, sortBy, descending, Further.NONE);
   }
 
   private static final int MAX_PAGE = 1_000_000;
@@ -61,10 +62,20 @@ public record SandboxQuery(
     }
   }
 
+  /**
+   * The same in one namespace.
+   *
+   * @param newNamespace null: in any
+   */
+  public SandboxQuery in(@Nullable String newNamespace) {
+    return new SandboxQuery(
+        page, pageSize, status, search, image, newNamespace, sortBy, descending, further);
+  }
+
   /** The same on another page, as large as can be. */
   SandboxQuery onPage(int newPage) {
     return new SandboxQuery(
-        newPage, MAX_PAGE_SIZE, status, search, image, sortBy, descending, further);
+        newPage, MAX_PAGE_SIZE, status, search, image, namespace, sortBy, descending, further);
   }
 
   /** The first page of everything, newest first. */

@@ -37,12 +37,12 @@ final class SandboxRow {
     changeable(
             handle.createUpdate(
                 """
-                INSERT INTO sandbox (id, tenant, owner, status, generation, image, engine, runtime,
+                INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
                   on_idle, max_life_ms, network_enabled, isolated, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
                   bytes_uploaded, bytes_downloaded)
-                VALUES (:id, :tenant, :owner, :status, :generation, :image, :engine, :runtime,
+                VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
                   NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life,
                   :network, :isolated, :env, :metadata, :key, :volume, :volumeName, :created, :active,
                   :execs,
@@ -52,6 +52,7 @@ final class SandboxRow {
         .bind("id", s.id().value())
         .bind("tenant", s.tenant())
         .bind("owner", s.owner())
+        .bind("namespace", s.namespace())
         .bind("status", s.status().wireName())
         .bind("generation", s.generation())
         .bind("image", s.image())
@@ -94,6 +95,7 @@ final class SandboxRow {
         new SandboxId(text(row, "id")),
         text(row, "tenant"),
         text(row, "owner"),
+        text(row, "namespace"),
         SandboxStatus.parse(text(row, "status")),
         row.getLong("generation"),
         text(row, "image"),

@@ -278,6 +278,9 @@ final class SandboxStore {
     if (query.image() != null) {
       where.add("image = :image");
     }
+    if (query.namespace() != null) {
+      where.add("namespace = :namespace");
+    }
     if (query.search() != null) {
       where.add(
           "(id LIKE :search ESCAPE '!' OR session_key LIKE :search ESCAPE '!'"
@@ -341,6 +344,9 @@ final class SandboxStore {
     }
     if (sql.contains(":image")) {
       bound.bind("image", query.image());
+    }
+    if (sql.contains(":namespace")) {
+      bound.bind("namespace", query.namespace());
     }
     if (sql.contains(":search")) {
       bound.bind("search", "%" + likeText(String.valueOf(query.search())) + "%");

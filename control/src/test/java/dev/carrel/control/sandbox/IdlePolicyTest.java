@@ -88,6 +88,7 @@ final class IdlePolicyTest {
         SandboxId.random(),
         "acme",
         "alice",
+        Namespace.DEFAULT,
         status,
         1,
         "host",

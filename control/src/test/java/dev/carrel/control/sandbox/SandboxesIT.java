@@ -304,6 +304,26 @@ final class SandboxesIT {
   }
 
   @Test
+  void aSandboxIsInOneNamespaceForEver() throws Exception {
+    var lab = CreateSandbox.defaults().withSessionKey("chat").withNamespace("lab");
+    Sandbox inLab = sandboxes.create(ALICE, lab);
+    Sandbox usual = fixture.sandbox();
+
+    assertThat(inLab.namespace()).isEqualTo("lab");
+    assertThat(usual.namespace()).isEqualTo(Namespace.DEFAULT);
+    assertThat(ids(SandboxQuery.all().in("lab"))).containsExactly(inLab.id());
+    assertThat(ids(SandboxQuery.all().in("other"))).isEmpty();
+    assertThat(sandboxes.create(ALICE, CreateSandbox.defaults().withSessionKey("chat")).id())
+        .isEqualTo(inLab.id());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes.create(ALICE, lab.withNamespace("other")))
+        .matches(e -> e.code() == ErrorCode.WRONG_STATE)
+        .withMessageContaining("namespace 'lab'");
+    fixture.restart();
+    assertThat(fixture.control().sandboxes().get(ALICE, inLab.id()).namespace()).isEqualTo("lab");
+  }
+
+  @Test
   void countersCountAndSurviveARestart() throws Exception {
     Sandbox sandbox = fixture.sandbox();
     for (int i = 0; i < 3; i++) {

@@ -102,13 +102,17 @@ final class SnapshotsIT {
         sandboxes()
             .create(
                 ALICE,
-                CreateSandbox.defaults().withSessionKey("key").withEnvVars(Map.of("WHO", "me")));
+                CreateSandbox.defaults()
+                    .withSessionKey("key")
+                    .withNamespace("lab")
+                    .withEnvVars(Map.of("WHO", "me")));
     run(source, "echo shared > file");
     Sandbox fork = snapshots().fork(ALICE, source.id());
     run(source, "echo changed > file");
 
     assertThat(fork.id()).isNotEqualTo(source.id());
     assertThat(fork.sessionKey()).isNull();
+    assertThat(fork.namespace()).isEqualTo("lab");
     assertThat(fork.limits()).isEqualTo(source.limits());
     assertThat(run(fork, "cat file; echo $WHO")).isEqualTo("shared\nme\n");
     sandboxes().delete(ALICE, source.id());

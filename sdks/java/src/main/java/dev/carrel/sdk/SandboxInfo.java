@@ -24,6 +24,7 @@ public record SandboxInfo(
     @Nullable String isolation,
     List<Measure> isolationMeasures,
     String workspacePath,
+    String namespace,
     boolean persistent,
     @Nullable String volume,
     long memoryMb,

@@ -22,7 +22,8 @@ public record SandboxOptions(
     @Nullable String snapshotId,
     Map<String, String> envVars,
     Map<String, String> metadata,
-    @Nullable String sessionKey) {
+    @Nullable String sessionKey,
+    @Nullable String namespace) {
 
   public SandboxOptions {
     envVars = Map.copyOf(envVars);
@@ -32,7 +33,7 @@ public record SandboxOptions(
   public static SandboxOptions defaults() {
     return new SandboxOptions(
         null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-        Map.of(), Map.of(), null);
+        Map.of(), Map.of(), null, null);
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -53,7 +54,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** By name, for example {@code native}. */
@@ -75,7 +77,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** The least strength to accept, for example {@code namespaces}. */
@@ -97,7 +100,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withMemoryMb(@Nullable Long value) {
@@ -118,7 +122,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withCpuCores(@Nullable Double value) {
@@ -139,7 +144,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withDiskMb(@Nullable Long value) {
@@ -160,7 +166,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withPids(@Nullable Integer value) {
@@ -181,7 +188,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Stopped after this long without a call; zero means never. */
@@ -203,7 +211,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** What happens when it was idle for long enough: stop, pause or destroy. */
@@ -225,7 +234,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Stopped when its machine has run for this long; zero means never. */
@@ -247,7 +257,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Files in memory, gone with the machine. */
@@ -269,7 +280,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Your volume to use as /workspace, by name; made when there is none. */
@@ -291,7 +303,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Begins with the files of a snapshot. */
@@ -313,7 +326,8 @@ public record SandboxOptions(
         value,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withEnvVars(Map<String, String> value) {
@@ -334,7 +348,8 @@ public record SandboxOptions(
         snapshotId,
         value,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   public SandboxOptions withMetadata(Map<String, String> value) {
@@ -355,7 +370,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         value,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** Whether its contexts start from scratch, never as a fork of a warm interpreter. */
@@ -377,7 +393,8 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
-        sessionKey);
+        sessionKey,
+        namespace);
   }
 
   /** The same key gives the same sandbox until it is deleted. */
@@ -399,6 +416,30 @@ public record SandboxOptions(
         snapshotId,
         envVars,
         metadata,
+        value,
+        namespace);
+  }
+
+  /** The label inside your tenant whose secrets and rules are its own. */
+  public SandboxOptions withNamespace(@Nullable String value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        isolated,
+        volume,
+        snapshotId,
+        envVars,
+        metadata,
+        sessionKey,
         value);
   }
 }

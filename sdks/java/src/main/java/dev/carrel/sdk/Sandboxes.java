@@ -47,8 +47,8 @@ public final class Sandboxes {
   }
 
   /**
-   * One page by the server's query parameters: page, page_size, status, search, image, sort_by,
-   * sort_order.
+   * One page by the server's query parameters: page, page_size, status, search, image, namespace,
+   * sort_by, sort_order.
    */
   public Page list(Map<String, String> query) {
     return transport.get(PATH + Transport.query(new TreeMap<>(query)), PAGE);

@@ -117,6 +117,7 @@ final class AdminRoutes {
         status == null ? null : SandboxStatus.parse(status),
         null,
         null,
+        null,
         SortBy.CREATED_AT,
         true,
         new Further(excluded == null ? null : SandboxStatus.parse(excluded), user, image));

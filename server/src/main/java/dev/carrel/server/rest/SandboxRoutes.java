@@ -83,7 +83,8 @@ final class SandboxRoutes {
         fields.bool("network_enabled"),
         orEmpty(fields.stringMap("env_vars")),
         orEmpty(fields.stringMap("metadata")),
-        fields.string("session_key"));
+        fields.string("session_key"),
+        fields.string("namespace"));
   }
 
   private void list(Exchange exchange) {
@@ -92,16 +93,17 @@ final class SandboxRoutes {
         sandboxes.list(
             exchange.caller(),
             new SandboxQuery(
-                (int) query.number("page", 1, 1, MOST),
-                (int) query.number("page_size", 20, 1, SandboxQuery.MAX_PAGE_SIZE),
-                query.text("status").map(SandboxStatus::parse).orElse(null),
-                query.text("search").orElse(null),
-                query.text("image").orElse(null),
-                query
-                    .text("sort_by")
-                    .map(SandboxQuery.SortBy::parse)
-                    .orElse(SandboxQuery.SortBy.CREATED_AT),
-                descending(query.text("sort_order").orElse("desc"))));
+                    (int) query.number("page", 1, 1, MOST),
+                    (int) query.number("page_size", 20, 1, SandboxQuery.MAX_PAGE_SIZE),
+                    query.text("status").map(SandboxStatus::parse).orElse(null),
+                    query.text("search").orElse(null),
+                    query.text("image").orElse(null),
+                    query
+                        .text("sort_by")
+                        .map(SandboxQuery.SortBy::parse)
+                        .orElse(SandboxQuery.SortBy.CREATED_AT),
+                    descending(query.text("sort_order").orElse("desc")))
+                .in(query.text("namespace").orElse(null)));
     exchange.json(200, Page.of(page));
   }
 

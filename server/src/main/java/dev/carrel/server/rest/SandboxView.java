@@ -21,6 +21,7 @@ record SandboxView(
     String workspacePath,
     String userId,
     String userName,
+    String namespace,
     @Nullable String containerId,
     boolean persistent,
     @Nullable String volume,
@@ -65,6 +66,7 @@ record SandboxView(
         Sandbox.WORKSPACE,
         sandbox.tenant(),
         sandbox.owner(),
+        sandbox.namespace(),
         // No engine of this build makes containers.
         null,
         sandbox.persistent(),

@@ -65,6 +65,8 @@ class BadInputTest {
           post("", "{\"env_vars\":{\"A\":\"a\\u0000b\"}}", "env_vars"),
           post("", "{\"metadata\":\"x\"}", "metadata"),
           post("", "{\"session_key\":7}", "session_key"),
+          post("", "{\"namespace\":7}", "namespace"),
+          post("", "{\"namespace\":\"../x\"}", "namespace"),
           post("", "{\"image\":7}", "image"),
           post("", "{\"image\":\"no-such-image\"}", ""),
           post("", "{\"engine\":\"no-such-engine\"}", ""),

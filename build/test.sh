@@ -11,6 +11,8 @@ test_packages=(
 
 # Lines "part<TAB>passed<TAB>failed<TAB>skipped<TAB>note" of the parts that ran, and of those that could not.
 results=''
+# What failed says, a line each: the table has only its name.
+failures=''
 record() { results+="$1"$'\t'"$2"$'\t'"$3"$'\t'"$4"$'\t'"$5"$'\n'; }
 
 run_tests() {
@@ -47,12 +49,13 @@ run_part() {
   record "$name" "$passed" "$failed" "$skipped" "$why"
 }
 
-# Every module to its end, so that one failure does not hide the others; the reports tell what failed.
+# Every module to its end, so that one failure does not hide the others; the reports tell what failed. An integration test
+# that failed runs once more, because it shares its machine with strangers: when it passes then, the table says FLAKY.
 run_java() {
   local log="$1/maven.log" status=0
   note "testing: Java, all modules (log: $log)"
   find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
-  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -fae verify >"$log" 2>&1 </dev/null || status=$?
+  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=1 -fae verify >"$log" 2>&1 </dev/null || status=$?
   local module
   while IFS= read -r module; do
     java_module "$module"
@@ -72,8 +75,22 @@ java_module() {
     /<testcase / { match($0, / name="[^"]*"/); name = substr($0, RSTART + 7, RLENGTH - 8) }
     /<skipped/ && !/<skipped\/>/ { match($0, /message="[^"]*"/); why = why "; " name ": " substr($0, RSTART + 9, RLENGTH - 10) }
     /<(failure|error)[ >]/ { bad = bad "; FAILED " name }
+    /<flaky(Failure|Error)[ >]/ { bad = bad "; FLAKY " name " (passed when it ran again)" }
     END { printf "%d\t%d\t%d\t%s", tests - failed - skipped, failed, skipped, substr(bad why, 3) }')
   [ -z "$counts" ] || results+="$1"$'\t'"$counts"$'\n'
+  local said
+  said=$({ cat "$1"/target/{surefire,failsafe}-reports/TEST-*.xml 2>/dev/null || true; } | awk '
+    /<testcase / {
+      match($0, / name="[^"]*"/);      name  = substr($0, RSTART + 7,  RLENGTH - 8)
+      match($0, / classname="[^"]*"/); class = substr($0, RSTART + 12, RLENGTH - 13); sub(/.*[.]/, "", class)
+    }
+    /<(failure|error|flakyFailure|flakyError)[ >]/ {
+      why = "no message, see the report"
+      if (match($0, /message="[^"]*"/)) why = substr($0, RSTART + 9, RLENGTH - 10)
+      gsub(/(&#10;|[[:space:]])+/, " ", why); gsub(/&lt;/, "<", why); gsub(/&gt;/, ">", why); gsub(/&quot;/, "\"", why); gsub(/&amp;/, "\\&", why)
+      print "  " class "." name ": " substr(why, 1, 600)
+    }')
+  [ -z "$said" ] || failures+="$said"$'\n'
 }
 
 summary() {
@@ -83,6 +100,7 @@ summary() {
   echo
   printf '%-22s %8s %8s %8s  %s\n' part passed failed skipped note
   printf '%s' "$results" | awk -F'\t' '{ printf "%-22s %8d %8d %8d  %s\n", $1, $2, $3, $4, $5 }'
+  [ -z "$failures" ] || printf '\nwhat failed said:\n%s\n' "$failures"
   echo
   echo "in $1 s on $(uname -sr), $(nproc) cores, as $(id -un)"
   echo "$passed passed, $failed failed"

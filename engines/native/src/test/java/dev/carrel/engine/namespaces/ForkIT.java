@@ -186,7 +186,7 @@ final class ForkIT extends MachineTests {
     lost.destroyForcibly();
     Eventually.holds("it is gone", SOON, () -> !lost.isAlive());
 
-    assertThat(WarmKernel.in(machine, Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
+    assertThat(WarmKernel.afterLoss(machine, Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
   }
 
   @Test

@@ -17,6 +17,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** A Python kernel that a zygote forked into a machine; just enough of its protocol to run code. */
 final class WarmKernel implements AutoCloseable {
@@ -44,17 +45,33 @@ final class WarmKernel implements AutoCloseable {
           exec[0] = ExecId.random();
           return machine.fork(request(exec[0], preload));
         });
-    return attach(machine, exec[0]);
+    WarmKernel kernel = rejoin(machine, exec[0]);
+    assertThat(kernel.comesTo(READY)).as("it gets ready").isTrue();
+    return kernel;
+  }
+
+  /**
+   * As {@link #in}, and asks again when what was to become a kernel ended on its way: a fork of a
+   * zygote that has just been killed may still take a request with it.
+   */
+  static WarmKernel afterLoss(Machine machine, Preload preload) {
+    var found = new WarmKernel[1];
+    Eventually.holds(
+        "a kernel of another zygote",
+        Duration.ofSeconds(60),
+        () -> {
+          var exec = ExecId.random();
+          if (!machine.fork(request(exec, preload))) {
+            return false;
+          }
+          found[0] = rejoin(machine, exec);
+          return found[0].comesTo(READY);
+        });
+    return found[0];
   }
 
   static KernelFork request(ExecId exec, Preload preload) {
     return new KernelFork(exec, Language.PYTHON, preload, null, Finished.ENVIRONMENT);
-  }
-
-  private static WarmKernel attach(Machine machine, ExecId exec) {
-    WarmKernel kernel = rejoin(machine, exec);
-    kernel.await(READY);
-    return kernel;
   }
 
   /** One that has said that it is ready to somebody else. */
@@ -79,22 +96,26 @@ final class WarmKernel implements AutoCloseable {
     frame.putInt(1).putInt(0).putInt(text.length).put(text);
     output.reset();
     session.control(frame.flip());
-    await(DONE);
+    assertThat(comesTo(DONE)).as("it finishes").isTrue();
     return output.toString(StandardCharsets.UTF_8);
   }
 
-  private void await(int wanted) {
-    int type = 0;
-    while (type != wanted) {
-      ByteBuffer event = nextEvent();
-      type = event.get(HEADER - 1) & 0xFF;
+  /** False when it ended before. */
+  private boolean comesTo(int wanted) {
+    for (ByteBuffer event = nextEvent(); event != null; event = nextEvent()) {
+      int type = event.get(HEADER - 1) & 0xFF;
       if (type == ERROR) {
         throw new AssertionError(StandardCharsets.UTF_8.decode(event).toString());
       }
+      if (type == wanted) {
+        return true;
+      }
     }
+    return false;
   }
 
-  private ByteBuffer nextEvent() {
+  /** Null: it ended. */
+  private @Nullable ByteBuffer nextEvent() {
     while (events.remaining() < HEADER
         || events.remaining() < HEADER + events.getInt(events.position())) {
       switch (session.next()) {
@@ -106,8 +127,12 @@ final class WarmKernel implements AutoCloseable {
         }
         case GuestEvent.Output said ->
             output.write(said.bytes().array(), said.bytes().position(), said.bytes().remaining());
-        case GuestEvent.Exited exited -> throw new AssertionError("it ended: " + exited);
-        case null -> throw new AssertionError("the session ended");
+        case GuestEvent.Exited _ -> {
+          return null;
+        }
+        case null -> {
+          return null;
+        }
         case GuestEvent.Started _, GuestEvent.Gap _ -> {}
       }
     }

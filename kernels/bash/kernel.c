@@ -37,7 +37,7 @@ enum {
     MAX_INTERRUPTS = 200,    /* a cell; each leaves some lines in bash's input */
     INTERRUPT_PAUSE_MS = 20, /* one that follows sooner is the same */
     SECOND_LOOK_MS = 100,    /* after an interrupt, for processes that it missed */
-    EXIT_GRACE_MS = 500,
+    EXIT_GRACE_MS = 3000,
 };
 
 

@@ -14,6 +14,8 @@ import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxWatch;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.sandbox.SteadyClock;
+import dev.carrel.control.settings.LiveSettings;
+import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Engine;
@@ -41,6 +43,7 @@ public final class Control implements AutoCloseable {
   private final Engines engines;
   private final Database database;
   private final Telemetry telemetry = new Telemetry();
+  private final LiveSettings live;
   private final Sandboxes sandboxes;
   private final Queue queue;
   private final Creates creates;
@@ -54,17 +57,12 @@ public final class Control implements AutoCloseable {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     onShutdown = settings.sandboxes().life().onShutdown();
+    live = new LiveSettings(database, new Values(settings.sandboxes(), settings.queue(), true));
     sandboxes =
         new Sandboxes(
-            settings.sandboxes(),
-            settings.pools(),
-            engines,
-            database,
-            telemetry,
-            new Events(),
-            clock);
+            live::sandboxes, settings.pools(), engines, database, telemetry, new Events(), clock);
     var keys = new RequestKeys(database, settings.keys());
-    queue = new Queue(settings.queue(), telemetry);
+    queue = new Queue(live.current().queue(), telemetry);
     creates = new Creates(sandboxes, queue, keys, telemetry);
     execs =
         new Execs(
@@ -88,8 +86,10 @@ public final class Control implements AutoCloseable {
     files = new Files(sandboxes, settings.files());
     sandboxes.pools().warmUp(contexts);
     recover();
+    sandboxes.pools().enable(live.current().pools());
+    live.listen(this::changed);
     sandboxes.pools().begin();
-    watch = new SandboxWatch(sandboxes, settings.sandboxes());
+    watch = new SandboxWatch(sandboxes, live::sandboxes);
     if (settings.contexts().warmAtStart()) {
       Thread.ofVirtual().name("warm-at-start").start(() -> warm(settings.contexts().preload()));
     }
@@ -115,6 +115,11 @@ public final class Control implements AutoCloseable {
       throw new UncheckedIOException("cannot create " + settings.dataDirectory(), e);
     }
     return new Control(settings, engines, clock);
+  }
+
+  /** What an administrator may change while this runs. */
+  public LiveSettings settings() {
+    return live;
   }
 
   public Sandboxes sandboxes() {
@@ -166,6 +171,16 @@ public final class Control implements AutoCloseable {
     execs.close();
     database.close();
     engines.close();
+  }
+
+  private void changed(Values before, Values now) {
+    queue.resize(now.queue());
+    if (before.pools() != now.pools()) {
+      sandboxes.pools().enable(now.pools());
+    } else if (before.sandboxes().diskMb() != now.sandboxes().diskMb()) {
+      // Everything else is bound when a box is claimed.
+      sandboxes.pools().renew();
+    }
   }
 
   private void warm(Preload preload) {

@@ -21,4 +21,16 @@ public record QueueSettings(int maxCreates, int maxExecutions, int maxWaiting, D
         1000,
         Duration.ofMinutes(1));
   }
+
+  public QueueSettings withMaxCreates(int newMaxCreates) {
+    return new QueueSettings(newMaxCreates, maxExecutions, maxWaiting, maxWait);
+  }
+
+  public QueueSettings withMaxExecutions(int newMaxExecutions) {
+    return new QueueSettings(maxCreates, newMaxExecutions, maxWaiting, maxWait);
+  }
+
+  public QueueSettings withMaxWaiting(int newMaxWaiting) {
+    return new QueueSettings(maxCreates, maxExecutions, newMaxWaiting, maxWait);
+  }
 }

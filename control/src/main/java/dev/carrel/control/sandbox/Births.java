@@ -13,6 +13,7 @@ import dev.carrel.spi.VolumeId;
 import java.time.Instant;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,7 @@ final class Births {
   private static final int ATTEMPTS = 5;
   private static final Caller NOBODY = Caller.user("nobody", "pool");
 
-  private final SandboxSettings settings;
+  private final Supplier<SandboxSettings> settings;
   private final SandboxRules rules;
   private final Engines engines;
   private final Room room;
@@ -35,7 +36,7 @@ final class Births {
   private final Events events;
 
   Births(
-      SandboxSettings settings,
+      Supplier<SandboxSettings> settings,
       SandboxRules rules,
       Engines engines,
       Room room,
@@ -206,7 +207,7 @@ final class Births {
         && !Boolean.TRUE.equals(request.isolated())
         && storage.volume() == null
         && storage.snapshot() == null
-        && (request.size().diskMb() == null || request.size().diskMb() == settings.diskMb());
+        && (request.size().diskMb() == null || request.size().diskMb() == settings.get().diskMb());
   }
 
   private @Nullable RunningSandbox claim(CreateSandbox request, Engine engine) {

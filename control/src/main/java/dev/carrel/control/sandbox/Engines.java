@@ -56,6 +56,18 @@ public final class Engines implements AutoCloseable {
         .toList();
   }
 
+  /** The name of the one for a create that names none; {@code auto} where none can be used. */
+  public String usual() {
+    if (!defaultEngine.equals(SandboxSettings.AUTO)) {
+      return defaultEngine;
+    }
+    return usable().stream()
+        .max(Comparator.comparing(e -> e.capabilities().isolation().strength()))
+        .filter(e -> e.capabilities().isolation().strength() != Isolation.Strength.NONE)
+        .map(Engine::name)
+        .orElse(defaultEngine);
+  }
+
   /**
    * Picks an engine.
    *

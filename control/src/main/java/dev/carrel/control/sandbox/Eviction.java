@@ -4,18 +4,22 @@ import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.SandboxException;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * Makes room for a new sandbox where the operator allows it: stops the one that was idle for
  * longest. Never one that is busy, and never one whose files would be lost.
  */
 final class Eviction {
-  private final boolean allowed;
+  private final BooleanSupplier allowed;
   private final Life life;
   private final Telemetry telemetry;
 
-  Eviction(LifeSettings settings, Life life, Telemetry telemetry) {
-    this.allowed = settings.evictWhenFull();
+  /**
+   * @param allowed whether this may be done at all
+   */
+  Eviction(BooleanSupplier allowed, Life life, Telemetry telemetry) {
+    this.allowed = allowed;
     this.life = life;
     this.telemetry = telemetry;
   }
@@ -26,7 +30,7 @@ final class Eviction {
    * @param tenant whose limit is reached; empty: the server's
    */
   boolean makeRoom(String tenant) {
-    if (!allowed) {
+    if (!allowed.getAsBoolean()) {
       return false;
     }
     List<RunningSandbox> candidates =

@@ -36,6 +36,30 @@ public record LifeSettings(
         1_048_576);
   }
 
+  public LifeSettings withMaxLife(Duration newMaxLife) {
+    return new LifeSettings(
+        startTimeout,
+        stopGrace,
+        newMaxLife,
+        warning,
+        evictWhenFull,
+        orphanMinAge,
+        onShutdown,
+        maxVolumeMbPerTenant);
+  }
+
+  public LifeSettings withEvictWhenFull(boolean newEvictWhenFull) {
+    return new LifeSettings(
+        startTimeout,
+        stopGrace,
+        maxLife,
+        warning,
+        newEvictWhenFull,
+        orphanMinAge,
+        onShutdown,
+        maxVolumeMbPerTenant);
+  }
+
   /** What becomes of running sandboxes when their server ends. */
   public enum OnShutdown {
     /** They run on, and the next server finds them. */

@@ -6,17 +6,18 @@ import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** How many sandboxes there may be at once. */
 final class Room {
   private static final int ATTEMPTS = 5;
 
-  private final SandboxSettings settings;
+  private final Supplier<SandboxSettings> settings;
   private final Telemetry telemetry;
   private @Nullable Eviction eviction;
 
-  Room(SandboxSettings settings, Telemetry telemetry) {
+  Room(Supplier<SandboxSettings> settings, Telemetry telemetry) {
     this.settings = settings;
     this.telemetry = telemetry;
   }
@@ -30,9 +31,9 @@ final class Room {
   Reservation take(String tenant, Function<Limit, Reservation> attempt) {
     var limit =
         new Limit(
-            settings.maxSandboxesPerTenant(),
-            settings.maxSandboxes(),
-            settings.life().maxVolumeMbPerTenant() << 20);
+            settings.get().maxSandboxesPerTenant(),
+            settings.get().maxSandboxes(),
+            settings.get().life().maxVolumeMbPerTenant() << 20);
     for (int i = 1; ; i++) {
       Reservation reservation = attempt.apply(limit);
       if (!(reservation instanceof Reservation.Full(boolean byTenant))) {
@@ -50,14 +51,14 @@ final class Room {
         ? new SandboxException(
                 ErrorCode.LIMIT_REACHED,
                 "this tenant has %d sandboxes, the most it may have"
-                    .formatted(settings.maxSandboxesPerTenant()))
+                    .formatted(settings.get().maxSandboxesPerTenant()))
             .withHint(
                 "stop or delete one, or raise sandbox.max-count-per-tenant; idle ones stop by"
                     + " themselves")
         : new SandboxException(
                 ErrorCode.LIMIT_REACHED,
                 "this server has %d sandboxes, the most it may have"
-                    .formatted(settings.maxSandboxes()))
+                    .formatted(settings.get().maxSandboxes()))
             .withHint(
                 "stop or delete one, or raise sandbox.max-count; idle ones stop by themselves");
   }

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What may be asked of a sandbox: defaults applied, bounds checked, the field at fault named. */
@@ -21,21 +22,21 @@ final class SandboxRules {
   private static final int MAX_MAP_CHARS = 256 * 1024;
   private static final int MAX_SESSION_KEY = 256;
 
-  private final SandboxSettings settings;
+  private final Supplier<SandboxSettings> settings;
 
-  SandboxRules(SandboxSettings settings) {
+  SandboxRules(Supplier<SandboxSettings> settings) {
     this.settings = settings;
   }
 
   /** What {@code image} may be. */
   Set<String> images() {
-    var names = new TreeSet<>(settings.images().keySet());
+    var names = new TreeSet<>(settings.get().images().keySet());
     names.add(SandboxSettings.HOST_IMAGE);
     return names;
   }
 
   String image(@Nullable String asked) {
-    String image = asked == null ? settings.defaultImage() : asked;
+    String image = asked == null ? settings.get().defaultImage() : asked;
     root(image);
     return image;
   }
@@ -44,7 +45,7 @@ final class SandboxRules {
     if (image.equals(SandboxSettings.HOST_IMAGE)) {
       return new RootImage.Host();
     }
-    Path folder = settings.images().get(image);
+    Path folder = settings.get().images().get(image);
     if (folder == null) {
       throw new SandboxException(
               ErrorCode.IMAGE_NOT_FOUND,
@@ -56,10 +57,10 @@ final class SandboxRules {
 
   Limits limits(CreateSandbox.Size asked) {
     return limits(
-        orElse(asked.memoryMb(), settings.memoryMb()),
-        orElse(asked.cpuCores(), settings.cpuCores()),
-        orElse(asked.diskMb(), settings.diskMb()),
-        orElse(asked.pids(), settings.pids()));
+        orElse(asked.memoryMb(), settings.get().memoryMb()),
+        orElse(asked.cpuCores(), settings.get().cpuCores()),
+        orElse(asked.diskMb(), settings.get().diskMb()),
+        orElse(asked.pids(), settings.get().pids()));
   }
 
   /**
@@ -87,9 +88,9 @@ final class SandboxRules {
    */
   Sandbox.Expiry expiry(CreateSandbox.Expiry asked, boolean persistent) {
     return new Sandbox.Expiry(
-        idleTimeout(asked.idleTimeoutSeconds(), settings.idleTimeout()),
+        idleTimeout(asked.idleTimeoutSeconds(), settings.get().idleTimeout()),
         orElse(asked.onIdle(), persistent ? OnIdle.STOP : OnIdle.PAUSE),
-        maxLife(asked.maxLifeSeconds(), settings.life().maxLife()));
+        maxLife(asked.maxLifeSeconds(), settings.get().life().maxLife()));
   }
 
   /** The sandbox as it would be after the change; the disk's size never changes. */
@@ -124,25 +125,26 @@ final class SandboxRules {
   }
 
   private Limits limits(long memoryMb, double cpuCores, long diskMb, int pids) {
-    atMost("memory_mb", memoryMb, settings.maxMemoryMb());
-    atMost("disk_mb", diskMb, settings.maxDiskMb());
-    atMost("pids", pids, settings.maxPids());
-    if (!(cpuCores <= settings.maxCpuCores())) {
-      throw SandboxException.invalid("cpu_cores", "must be at most " + settings.maxCpuCores());
+    atMost("memory_mb", memoryMb, settings.get().maxMemoryMb());
+    atMost("disk_mb", diskMb, settings.get().maxDiskMb());
+    atMost("pids", pids, settings.get().maxPids());
+    if (!(cpuCores <= settings.get().maxCpuCores())) {
+      throw SandboxException.invalid(
+          "cpu_cores", "must be at most " + settings.get().maxCpuCores());
     }
     return new Limits(
         DataSize.ofMebibytes(memoryMb),
         cpuCores,
         pids,
         DataSize.ofMebibytes(diskMb),
-        settings.openFiles());
+        settings.get().openFiles());
   }
 
   private Duration idleTimeout(@Nullable Long seconds, Duration usual) {
     if (seconds == null) {
       return usual;
     }
-    long max = settings.maxIdleTimeout().toSeconds();
+    long max = settings.get().maxIdleTimeout().toSeconds();
     if (seconds < 0 || seconds > max) {
       throw SandboxException.invalid(
           "idle_timeout_seconds", "must be between 0 (never) and " + max);
@@ -154,7 +156,7 @@ final class SandboxRules {
     if (seconds == null) {
       return usual;
     }
-    Duration max = settings.life().maxLife();
+    Duration max = settings.get().life().maxLife();
     if (seconds < 0) {
       throw SandboxException.invalid("max_life_seconds", "must not be negative");
     }

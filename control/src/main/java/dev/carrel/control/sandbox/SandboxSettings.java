@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Defaults and limits of sandboxes.
@@ -72,123 +73,113 @@ public record SandboxSettings(
         LifeSettings.defaults());
   }
 
+  /** The same with what {@code change} does to it. */
+  public SandboxSettings with(Consumer<Draft> change) {
+    var draft = new Draft(this);
+    change.accept(draft);
+    return draft.settings();
+  }
+
   public SandboxSettings withEngines(String newDefaultEngine, Set<String> newAllowedEngines) {
-    return new SandboxSettings(
-        newDefaultEngine,
-        newAllowedEngines,
-        defaultImage,
-        images,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        openFiles,
-        idleTimeout,
-        maxIdleTimeout,
-        maxMemoryMb,
-        maxCpuCores,
-        maxDiskMb,
-        maxPids,
-        maxSandboxes,
-        maxSandboxesPerTenant,
-        stoppedRetention,
-        watchInterval,
-        life);
+    return with(
+        draft -> {
+          draft.defaultEngine = newDefaultEngine;
+          draft.allowedEngines = newAllowedEngines;
+        });
   }
 
   public SandboxSettings withMaxSandboxes(int newMaxSandboxes, int newMaxSandboxesPerTenant) {
-    return new SandboxSettings(
-        defaultEngine,
-        allowedEngines,
-        defaultImage,
-        images,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        openFiles,
-        idleTimeout,
-        maxIdleTimeout,
-        maxMemoryMb,
-        maxCpuCores,
-        maxDiskMb,
-        maxPids,
-        newMaxSandboxes,
-        newMaxSandboxesPerTenant,
-        stoppedRetention,
-        watchInterval,
-        life);
+    return with(
+        draft -> {
+          draft.maxSandboxes = newMaxSandboxes;
+          draft.maxSandboxesPerTenant = newMaxSandboxesPerTenant;
+        });
   }
 
   public SandboxSettings withWatch(Duration newStoppedRetention, Duration newWatchInterval) {
-    return new SandboxSettings(
-        defaultEngine,
-        allowedEngines,
-        defaultImage,
-        images,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        openFiles,
-        idleTimeout,
-        maxIdleTimeout,
-        maxMemoryMb,
-        maxCpuCores,
-        maxDiskMb,
-        maxPids,
-        maxSandboxes,
-        maxSandboxesPerTenant,
-        newStoppedRetention,
-        newWatchInterval,
-        life);
+    return with(
+        draft -> {
+          draft.stoppedRetention = newStoppedRetention;
+          draft.watchInterval = newWatchInterval;
+        });
   }
 
   public SandboxSettings withImages(Map<String, Path> newImages) {
-    return new SandboxSettings(
-        defaultEngine,
-        allowedEngines,
-        defaultImage,
-        newImages,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        openFiles,
-        idleTimeout,
-        maxIdleTimeout,
-        maxMemoryMb,
-        maxCpuCores,
-        maxDiskMb,
-        maxPids,
-        maxSandboxes,
-        maxSandboxesPerTenant,
-        stoppedRetention,
-        watchInterval,
-        life);
+    return with(draft -> draft.images = newImages);
   }
 
   public SandboxSettings withLife(LifeSettings newLife) {
-    return new SandboxSettings(
-        defaultEngine,
-        allowedEngines,
-        defaultImage,
-        images,
-        memoryMb,
-        cpuCores,
-        diskMb,
-        pids,
-        openFiles,
-        idleTimeout,
-        maxIdleTimeout,
-        maxMemoryMb,
-        maxCpuCores,
-        maxDiskMb,
-        maxPids,
-        maxSandboxes,
-        maxSandboxesPerTenant,
-        stoppedRetention,
-        watchInterval,
-        newLife);
+    return with(draft -> draft.life = newLife);
+  }
+
+  /** Settings while they are being changed. For one thread. */
+  public static final class Draft {
+    public String defaultEngine;
+    public Set<String> allowedEngines;
+    public String defaultImage;
+    public Map<String, Path> images;
+    public long memoryMb;
+    public double cpuCores;
+    public long diskMb;
+    public int pids;
+    public int openFiles;
+    public Duration idleTimeout;
+    public Duration maxIdleTimeout;
+    public long maxMemoryMb;
+    public double maxCpuCores;
+    public long maxDiskMb;
+    public int maxPids;
+    public int maxSandboxes;
+    public int maxSandboxesPerTenant;
+    public Duration stoppedRetention;
+    public Duration watchInterval;
+    public LifeSettings life;
+
+    private Draft(SandboxSettings from) {
+      defaultEngine = from.defaultEngine;
+      allowedEngines = from.allowedEngines;
+      defaultImage = from.defaultImage;
+      images = from.images;
+      memoryMb = from.memoryMb;
+      cpuCores = from.cpuCores;
+      diskMb = from.diskMb;
+      pids = from.pids;
+      openFiles = from.openFiles;
+      idleTimeout = from.idleTimeout;
+      maxIdleTimeout = from.maxIdleTimeout;
+      maxMemoryMb = from.maxMemoryMb;
+      maxCpuCores = from.maxCpuCores;
+      maxDiskMb = from.maxDiskMb;
+      maxPids = from.maxPids;
+      maxSandboxes = from.maxSandboxes;
+      maxSandboxesPerTenant = from.maxSandboxesPerTenant;
+      stoppedRetention = from.stoppedRetention;
+      watchInterval = from.watchInterval;
+      life = from.life;
+    }
+
+    private SandboxSettings settings() {
+      return new SandboxSettings(
+          defaultEngine,
+          allowedEngines,
+          defaultImage,
+          images,
+          memoryMb,
+          cpuCores,
+          diskMb,
+          pids,
+          openFiles,
+          idleTimeout,
+          maxIdleTimeout,
+          maxMemoryMb,
+          maxCpuCores,
+          maxDiskMb,
+          maxPids,
+          maxSandboxes,
+          maxSandboxesPerTenant,
+          stoppedRetention,
+          watchInterval,
+          life);
+    }
   }
 }

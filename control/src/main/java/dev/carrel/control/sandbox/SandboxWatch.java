@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,17 +22,15 @@ public final class SandboxWatch implements AutoCloseable {
   private final Sandboxes sandboxes;
   private final Life life;
   private final SandboxStore store;
-  private final IdlePolicy policy;
-  private final SandboxSettings settings;
+  private final Supplier<SandboxSettings> settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
   private Instant nextSweep;
 
-  public SandboxWatch(Sandboxes sandboxes, SandboxSettings settings) {
+  public SandboxWatch(Sandboxes sandboxes, Supplier<SandboxSettings> settings) {
     this.sandboxes = sandboxes;
     this.life = sandboxes.life();
     this.store = sandboxes.store();
-    this.policy = new IdlePolicy(settings.stoppedRetention(), settings.life().warning());
     this.settings = settings;
     this.nextSweep = life.now();
     this.thread = Thread.ofVirtual().name("sandbox-watch").start(this::watch);
@@ -58,7 +57,7 @@ public final class SandboxWatch implements AutoCloseable {
 
   private void watch() {
     try {
-      while (!stop.await(settings.watchInterval().toMillis(), TimeUnit.MILLISECONDS)) {
+      while (!stop.await(settings.get().watchInterval().toMillis(), TimeUnit.MILLISECONDS)) {
         try {
           look();
         } catch (RuntimeException e) {
@@ -74,9 +73,11 @@ public final class SandboxWatch implements AutoCloseable {
   private void look() {
     Instant now = life.now();
     life.writeRemains();
+    SandboxSettings current = settings.get();
+    var policy = new IdlePolicy(current.stoppedRetention(), current.life().warning());
     for (RunningSandbox sandbox : life.running()) {
       try {
-        look(sandbox, now);
+        look(sandbox, policy, now);
       } catch (SandboxException e) {
         // Deleted at the same moment, or its engine fails: the others have a right to be seen to.
         LOG.warn("sandbox {}: {}", sandbox.id(), e.message());
@@ -89,7 +90,7 @@ public final class SandboxWatch implements AutoCloseable {
     }
   }
 
-  private void look(RunningSandbox sandbox, Instant now) {
+  private void look(RunningSandbox sandbox, IdlePolicy policy, Instant now) {
     if (sandbox.machine().death().isPresent()) {
       life.died(sandbox);
       return;
@@ -138,7 +139,7 @@ public final class SandboxWatch implements AutoCloseable {
   private void sweep(Instant now) {
     life.endRemains();
     store
-        .endedBefore(now.minus(settings.stoppedRetention()))
+        .endedBefore(now.minus(settings.get().stoppedRetention()))
         .forEach(row -> life.remove(row, "retention"));
     store.destroyed().forEach(row -> life.remove(row, "retention"));
     store.forgetDeleted(now.minus(DELETED_RETENTION));

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +39,7 @@ public final class Sandboxes {
   private volatile boolean closed;
 
   public Sandboxes(
-      SandboxSettings settings,
+      Supplier<SandboxSettings> settings,
       PoolSettings poolSettings,
       Engines engines,
       Database database,
@@ -49,13 +50,13 @@ public final class Sandboxes {
     var room = new Room(settings, telemetry);
     this.store = new SandboxStore(database);
     this.events = events;
-    LifeSettings times = settings.life();
+    LifeSettings times = settings.get().life();
     this.volumeStore = new VolumeStore(database);
     this.volumes = new WorkspaceVolumes(volumeStore, engines, times.orphanMinAge());
     this.life =
         new Life(
             times, new Machines(engines, rules), room, store, volumes, telemetry, events, clock);
-    room.eviction(new Eviction(times, life, telemetry));
+    room.eviction(new Eviction(() -> settings.get().life().evictWhenFull(), life, telemetry));
     this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times);
     this.snapshots =
         new Snapshots(this, new SnapshotStore(database), volumeStore, volumes, events, times);

@@ -84,7 +84,6 @@ final class WarmPool {
   }
 
   List<RunningSandbox> drain() {
-    target.set(0);
     var out = new ArrayList<RunningSandbox>();
     for (Box box = ready.pollFirst(); box != null; box = ready.pollFirst()) {
       idle.decrementAndGet();

@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +38,8 @@ public final class WarmPools implements AutoCloseable {
   private final Semaphore wanted = new Semaphore(0);
   private final Thread keeper = Thread.ofVirtual().name("warm-pools").unstarted(this::keep);
   private volatile boolean closed;
+  private volatile boolean enabled = true;
+  private final AtomicInteger era = new AtomicInteger();
 
   WarmPools(PoolSettings settings, Maker maker, Telemetry telemetry) {
     this.settings = settings;
@@ -45,7 +48,10 @@ public final class WarmPools implements AutoCloseable {
     for (PoolSettings.Pool pool : settings.pools()) {
       try {
         String engine = maker.engine(pool);
-        pools.put(new Key(engine, pool.image()), new WarmPool(pool, engine));
+        var made = new WarmPool(pool, engine);
+        pools.put(new Key(engine, pool.image()), made);
+        telemetry.gauge("pool_idle", "image", pool.image(), () -> made.status().idle());
+        telemetry.gauge("pool_target", "image", pool.image(), () -> made.status().target());
       } catch (SandboxException e) {
         LOG.warn("there is no pool of image {}: {}", pool.image(), e.message());
       }
@@ -71,6 +77,26 @@ public final class WarmPools implements AutoCloseable {
         .toList();
   }
 
+  public boolean enabled() {
+    return enabled;
+  }
+
+  /** Whether boxes are made and given away from now on; when not, those that wait are ended. */
+  public void enable(boolean newEnabled) {
+    enabled = newEnabled;
+    if (!newEnabled) {
+      renew();
+    }
+    wanted.release();
+  }
+
+  /** Ends the boxes that wait; what comes after them is made with the defaults of its time. */
+  public void renew() {
+    era.incrementAndGet();
+    pools.values().forEach(pool -> pool.drain().forEach(this::discardLater));
+    wanted.release();
+  }
+
   /** Ends the boxes that nobody has claimed. */
   @Override
   public void close() {
@@ -93,7 +119,7 @@ public final class WarmPools implements AutoCloseable {
   /** A box that answers, out of its pool for good; empty when none is ready. Never waits. */
   Optional<RunningSandbox> claim(String engine, String image) {
     WarmPool pool = pools.get(new Key(engine, image));
-    if (pool == null || closed) {
+    if (pool == null || closed || !enabled) {
       return Optional.empty();
     }
     Optional<RunningSandbox> box = pool.claim();
@@ -111,7 +137,7 @@ public final class WarmPools implements AutoCloseable {
   /** For a box that was claimed and never given to anybody. */
   void giveBack(RunningSandbox box) {
     WarmPool pool = pools.get(new Key(box.row().engine(), box.row().image()));
-    if (pool == null || closed) {
+    if (pool == null || closed || !enabled) {
       discardLater(box);
     } else {
       pool.add(box);
@@ -133,7 +159,7 @@ public final class WarmPools implements AutoCloseable {
     try {
       while (!closed) {
         Optional<WarmPool> hungry =
-            pools.values().stream().filter(pool -> pool.missing() > 0).findFirst();
+            pools.values().stream().filter(pool -> enabled && pool.missing() > 0).findFirst();
         boolean made = hungry.isPresent() && fill(hungry.get());
         if (!made) {
           Duration pause = hungry.isPresent() ? AFTER_FAILURE : settings.checkInterval();
@@ -149,6 +175,7 @@ public final class WarmPools implements AutoCloseable {
   }
 
   private boolean fill(WarmPool pool) throws InterruptedException {
+    int begun = era.get();
     RunningSandbox box;
     try {
       box = maker.make(pool.settings(), volumes::add);
@@ -166,6 +193,11 @@ public final class WarmPools implements AutoCloseable {
       }
     } catch (SandboxException e) {
       LOG.warn("a box of image {} could not be warmed: {}", pool.settings().image(), e.message());
+      discard(box);
+      return false;
+    }
+    if (begun != era.get() || !enabled) {
+      // Made with defaults that have changed meanwhile.
       discard(box);
       return false;
     }

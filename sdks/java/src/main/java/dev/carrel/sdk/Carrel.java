@@ -72,6 +72,11 @@ public final class Carrel implements AutoCloseable {
         .toList();
   }
 
+  /** What an administrator may change while the server runs. */
+  public Settings settings() {
+    return new Settings(transport);
+  }
+
   /** Sandboxes that wait for their owner; for administrators. */
   public List<PoolInfo> pools() {
     return transport.get("/api/v1/settings/sandbox/pool-summary", POOLS).perImage();

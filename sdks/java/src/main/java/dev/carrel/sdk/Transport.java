@@ -144,6 +144,10 @@ final class Transport implements AutoCloseable {
     return new EventStream(send(request).body());
   }
 
+  <T> T delete(String path, TypeReference<T> type) {
+    return read(send(request(path).DELETE()), type);
+  }
+
   void delete(String path) {
     discard(send(request(path).DELETE()));
   }

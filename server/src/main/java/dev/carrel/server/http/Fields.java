@@ -170,6 +170,12 @@ public final class Fields {
     return find(name) != null;
   }
 
+  /** Whether it is there and null, which for a change means something else than absence. */
+  public boolean isNull(String name) {
+    JsonNode node = object.get(name);
+    return node != null && node.isNull();
+  }
+
   public @Nullable Fields object(String name) {
     JsonNode node = find(name);
     if (node == null) {

@@ -1,6 +1,5 @@
 package dev.carrel.server.rest;
 
-import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.PoolStatus;
 import dev.carrel.control.sandbox.WarmPools;
 import dev.carrel.server.http.Exchange;
@@ -29,12 +28,13 @@ final class PoolRoutes {
   }
 
   private void summary(Exchange exchange) {
-    requireAdmin(exchange.caller());
-    exchange.json(200, Summary.of(pools.status(), images.size()));
+    AdminRoutes.requireAdmin(exchange.caller());
+    List<PoolStatus> all = pools.enabled() ? pools.status() : List.of();
+    exchange.json(200, Summary.of(all, images.size()));
   }
 
   private void pool(Exchange exchange) {
-    requireAdmin(exchange.caller());
+    AdminRoutes.requireAdmin(exchange.caller());
     String image = exchange.parameter("image");
     if (!images.contains(image)) {
       throw new SandboxException(
@@ -47,12 +47,6 @@ final class PoolRoutes {
             .findFirst()
             .map(Pool::of)
             .orElseGet(() -> Pool.none(image)));
-  }
-
-  private static void requireAdmin(Caller caller) {
-    if (caller.role() != Caller.Role.ADMIN) {
-      throw new SandboxException(ErrorCode.FORBIDDEN, "only an administrator may see the pools");
-    }
   }
 
   record Summary(

@@ -2,6 +2,8 @@ package dev.carrel.control;
 
 import dev.carrel.control.admission.Creates;
 import dev.carrel.control.admission.Queue;
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.SigningKey;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.Execs;
@@ -44,6 +46,7 @@ public final class Control implements AutoCloseable {
   private final Database database;
   private final Telemetry telemetry = new Telemetry();
   private final LiveSettings live;
+  private final Audit audit;
   private final Sandboxes sandboxes;
   private final Queue queue;
   private final Creates creates;
@@ -58,9 +61,22 @@ public final class Control implements AutoCloseable {
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     onShutdown = settings.sandboxes().life().onShutdown();
     live = new LiveSettings(database, new Values(settings.sandboxes(), settings.queue(), true));
+    audit =
+        new Audit(
+            database,
+            settings.audit(),
+            settings.dataDirectory(),
+            SigningKey.openOrCreate(settings.dataDirectory().resolve("signing.key")));
     sandboxes =
         new Sandboxes(
-            live::sandboxes, settings.pools(), engines, database, telemetry, new Events(), clock);
+            live::sandboxes,
+            settings.pools(),
+            engines,
+            database,
+            telemetry,
+            new Events(),
+            audit,
+            clock);
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry);
     creates = new Creates(sandboxes, queue, keys, telemetry);
@@ -72,7 +88,8 @@ public final class Control implements AutoCloseable {
             settings.dataDirectory().resolve("execs"),
             keys,
             queue,
-            telemetry);
+            telemetry,
+            audit);
     contexts =
         new Contexts(
             sandboxes,
@@ -82,8 +99,9 @@ public final class Control implements AutoCloseable {
             keys,
             settings.keys(),
             queue,
-            telemetry);
-    files = new Files(sandboxes, settings.files());
+            telemetry,
+            audit);
+    files = new Files(sandboxes, settings.files(), audit);
     sandboxes.pools().warmUp(contexts);
     recover();
     sandboxes.pools().enable(live.current().pools());
@@ -147,6 +165,10 @@ public final class Control implements AutoCloseable {
     return files;
   }
 
+  public Audit audit() {
+    return audit;
+  }
+
   public Engines engines() {
     return engines;
   }
@@ -169,6 +191,8 @@ public final class Control implements AutoCloseable {
     }
     contexts.close();
     execs.close();
+    database.flush();
+    audit.close();
     database.close();
     engines.close();
   }

@@ -1,6 +1,7 @@
 package dev.carrel.control;
 
 import dev.carrel.control.admission.QueueSettings;
+import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
@@ -24,7 +25,8 @@ public record ControlSettings(
     ContextSettings contexts,
     FileSettings files,
     KeySettings keys,
-    QueueSettings queue) {
+    QueueSettings queue,
+    AuditSettings audit) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -36,36 +38,105 @@ public record ControlSettings(
         ContextSettings.defaults(),
         FileSettings.defaults(),
         KeySettings.defaults(),
-        QueueSettings.defaults());
+        QueueSettings.defaults(),
+        AuditSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
     return new ControlSettings(
-        dataDirectory, libDirectory, newSandboxes, pools, execs, contexts, files, keys, queue);
+        dataDirectory,
+        libDirectory,
+        newSandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, newExecs, contexts, files, keys, queue);
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        newExecs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, newFiles, keys, queue);
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        newFiles,
+        keys,
+        queue,
+        audit);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, newKeys, queue);
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        newKeys,
+        queue,
+        audit);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, newPools, execs, contexts, files, keys, queue);
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        newPools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
     return new ControlSettings(
-        dataDirectory, libDirectory, sandboxes, pools, execs, contexts, files, keys, newQueue);
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        newQueue,
+        audit);
+  }
+
+  public ControlSettings withAudit(AuditSettings newAudit) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        newAudit);
   }
 }

@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +61,7 @@ final class Cell {
   private @Nullable CodeError error;
   private boolean truncated;
   private volatile boolean timedOut;
-  private Consumer<CodeResult> whenOver = _ -> {};
+  private UnaryOperator<CodeResult> whenOver = UnaryOperator.identity();
   private volatile @Nullable CodeResult folded;
 
   Cell(
@@ -178,8 +178,11 @@ final class Cell {
         false, why, CodeResult.State.LOST, cause, false, more == null ? hint : hint + "; " + more);
   }
 
-  /** Called once with the result, before anybody else learns of it. To be set before it runs. */
-  void whenOver(Consumer<CodeResult> action) {
+  /**
+   * Called once with the result, before anybody else learns of it; what it returns is what they
+   * learn. To be set before it runs.
+   */
+  void whenOver(UnaryOperator<CodeResult> action) {
     whenOver = action;
   }
 
@@ -253,11 +256,11 @@ final class Cell {
             interrupted,
             truncated,
             hint);
-    folded = all;
     displayRoom.addAndGet(displayBytes);
-    whenOver.accept(all);
+    CodeResult last = whenOver.apply(all);
+    folded = last;
     done.countDown();
-    tell(new CodeEvent.Done(all));
+    tell(new CodeEvent.Done(last));
   }
 
   private CodeError timeout(String traceback) {

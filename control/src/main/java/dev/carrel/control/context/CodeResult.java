@@ -41,6 +41,28 @@ public record CodeResult(
     displayOutputs = List.copyOf(displayOutputs);
   }
 
+  /** The same, failed because it could not be put on record. */
+  CodeResult unrecorded(String reason) {
+    return new CodeResult(
+        false,
+        stdout,
+        stderr,
+        result,
+        new CodeError("NotRecorded", "the cell ran, and this could not be recorded: " + reason, ""),
+        displayOutputs,
+        executionCount,
+        state,
+        context,
+        language,
+        queued,
+        duration,
+        cause,
+        timedOut,
+        interrupted,
+        truncated,
+        "see to the disk of the server; what the cell did has been done");
+  }
+
   /** Whether variables survived this cell. */
   public enum State {
     KEPT,

@@ -3,6 +3,7 @@ package dev.carrel.control.context;
 import dev.carrel.control.admission.Place;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
+import dev.carrel.control.audit.Audit;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
@@ -55,6 +56,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final Queue queue;
   private final Telemetry telemetry;
   private final KernelStarts starts;
+  private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels = new WarmKernels();
   private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
@@ -74,7 +76,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       RequestKeys keys,
       KeySettings keySettings,
       Queue queue,
-      Telemetry telemetry) {
+      Telemetry telemetry,
+      Audit audit) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ContextStore(database);
@@ -82,6 +85,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.queue = queue;
     this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
+    this.audit = new CodeAudit(audit);
     timer.setRemoveOnCancelPolicy(true);
     sandboxes.listen(this);
   }
@@ -312,7 +316,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       }
       var cell =
           new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, queued, note);
-      var run = new Run(running, context, kernel, cell);
+      var who = new CodeAudit.Asked(caller.nameFor(running.tenant()), request);
+      var run = new Run(running, context, kernel, cell, who);
       whenOver(running, run, place, Queue.left(timeout, place));
       begun = true;
       running.runs(context.language().wireName() + ": " + request.code());
@@ -344,6 +349,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
               if (context.saveIsDue()) {
                 store.save(context);
               }
+              return audit.over(running, run.asked(), result);
             });
   }
 
@@ -523,5 +529,10 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   }
 
   /** A cell under way. */
-  private record Run(RunningSandbox sandbox, LiveContext context, Kernel kernel, Cell cell) {}
+  private record Run(
+      RunningSandbox sandbox,
+      LiveContext context,
+      Kernel kernel,
+      Cell cell,
+      CodeAudit.Asked asked) {}
 }

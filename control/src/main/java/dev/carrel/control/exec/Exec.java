@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * One process in a sandbox, running or ended.
  *
  * @param queued how long it waited for its turn
+ * @param principal who started it; empty when nobody knows any more
+ * @param digest of the request, in hex; empty likewise
  * @param outputEnd bytes of both streams so far
  * @param exited null while it runs
  */
@@ -23,6 +25,8 @@ public record Exec(
     boolean background,
     boolean terminal,
     Duration queued,
+    String principal,
+    String digest,
     Instant startedAt,
     @Nullable Instant endedAt,
     long pid,
@@ -45,6 +49,8 @@ public record Exec(
         background,
         terminal,
         queued,
+        principal,
+        digest,
         startedAt,
         newEndedAt,
         newPid,

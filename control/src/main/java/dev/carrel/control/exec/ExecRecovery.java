@@ -25,6 +25,7 @@ final class ExecRecovery {
 
   private final RunningSandbox sandbox;
   private final ExecStore store;
+  private final ExecAudit audit;
   private final SpillDirectory spills;
   private final ExecSettings settings;
   private final SandboxExecs box;
@@ -33,12 +34,14 @@ final class ExecRecovery {
   ExecRecovery(
       RunningSandbox sandbox,
       ExecStore store,
+      ExecAudit audit,
       SpillDirectory spills,
       ExecSettings settings,
       SandboxExecs box,
       OnEnd onEnd) {
     this.sandbox = sandbox;
     this.store = store;
+    this.audit = audit;
     this.spills = spills;
     this.settings = settings;
     this.box = box;
@@ -56,7 +59,7 @@ final class ExecRecovery {
         continue;
       }
       if (info == null) {
-        noteLost(store, row, settings.maxRetained());
+        noteLost(store, audit, row, settings.maxRetained());
       } else {
         join(row);
       }
@@ -71,7 +74,7 @@ final class ExecRecovery {
     }
   }
 
-  static void noteLost(ExecStore store, Exec row, int keep) {
+  static void noteLost(ExecStore store, ExecAudit audit, Exec row, int keep) {
     var exited =
         new ExecEvent.Exited(
             137,
@@ -86,6 +89,7 @@ final class ExecRecovery {
             "it was gone when the server started");
     store.ended(
         row.with(row.pid(), row.outputEnd(), Instant.now(), exited), null, keep, _ -> {}, () -> {});
+    store.owner(row.sandbox()).ifPresent(owner -> audit.lost(owner, row));
   }
 
   private void join(Exec row) {
@@ -118,7 +122,7 @@ final class ExecRecovery {
       live.begin();
     } catch (IOException | SandboxException e) {
       LOG.warn("exec {} could not be joined again: {}", row.id(), e.toString());
-      noteLost(store, row, settings.maxRetained());
+      noteLost(store, audit, row, settings.maxRetained());
     } finally {
       if (!joined) {
         use.close();
@@ -144,6 +148,8 @@ final class ExecRecovery {
         true,
         false,
         Duration.ZERO,
+        "",
+        "",
         Instant.now().minus(info.duration()),
         null,
         info.pid(),

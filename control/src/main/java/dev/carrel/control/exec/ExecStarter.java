@@ -43,18 +43,21 @@ final class ExecStarter {
   private final SpillDirectory spills;
   private final Queue queue;
   private final Telemetry telemetry;
+  private final ExecAudit audit;
 
   ExecStarter(
       ExecSettings settings,
       ExecStore store,
       SpillDirectory spills,
       Queue queue,
-      Telemetry telemetry) {
+      Telemetry telemetry,
+      ExecAudit audit) {
     this.settings = settings;
     this.store = store;
     this.spills = spills;
     this.queue = queue;
     this.telemetry = telemetry;
+    this.audit = audit;
   }
 
   /**
@@ -77,12 +80,17 @@ final class ExecStarter {
     LiveExec live;
     try (Place place =
         queue.enterExecution(caller.tenant(), sandbox.id(), command.timeout(), waiting)) {
-      live = launch(sandbox, box, Queue.within(command, place), background, place, claim);
+      var asked = new Asked(request, caller.nameFor(sandbox.tenant()), place);
+      live = launch(sandbox, box, Queue.within(command, place), asked, claim);
       Command otherwise = request.otherwise();
       if (otherwise != null && isMissing(live.exec())) {
         Command second = Queue.within(limited(otherwise, background), place);
-        live = launch(sandbox, box, second, background, place, claim);
+        live = launch(sandbox, box, second, asked, claim);
       }
+    }
+    if (background || command.terminal() != null) {
+      // Acknowledged before its end: so it is on record before.
+      audit.started(sandbox, live.exec());
     }
     byte[] input = request.input();
     if (input != null) {
@@ -114,23 +122,23 @@ final class ExecStarter {
             Thread.ofVirtual().name(live.id() + "-forget").start(() -> forget(sandbox, live.id()));
           }
         });
+    audit.ended(sandbox, live);
   }
 
   private LiveExec launch(
       RunningSandbox sandbox,
       SandboxExecs box,
       Command command,
-      boolean background,
-      Place place,
+      Asked asked,
       RequestKeys.@Nullable Claim claim) {
     box.takeSlot();
-    boolean brief = background || command.terminal() != null;
-    Runnable leave = brief ? () -> {} : place.hold();
+    boolean brief = asked.request().background() || command.terminal() != null;
+    Runnable leave = brief ? () -> {} : asked.place().hold();
     // Also in the background: what runs is work.
     RunningSandbox.Use use = sandbox.use();
     boolean begun = false;
     try {
-      Exec exec = beginning(sandbox, command, background, place);
+      Exec exec = beginning(sandbox, command, asked);
       ExecId id = exec.id();
       sandbox.runs(exec.line());
       Machine.Usage before = sandbox.usage();
@@ -182,7 +190,7 @@ final class ExecStarter {
       if (claim != null) {
         if (e.code() == ErrorCode.GUEST_LOST) {
           // It may have begun before the connection broke.
-          ExecRecovery.noteLost(store, exec, settings.maxRetained());
+          ExecRecovery.noteLost(store, audit, exec, settings.maxRetained());
         } else {
           claim.forget(handle -> ExecStore.delete(handle, exec.id()));
         }
@@ -191,16 +199,17 @@ final class ExecStarter {
     }
   }
 
-  private static Exec beginning(
-      RunningSandbox sandbox, Command command, boolean background, Place place) {
+  private Exec beginning(RunningSandbox sandbox, Command command, Asked asked) {
     return new Exec(
         ExecId.random(),
         sandbox.id(),
         command.arguments(),
         command.cwd(),
-        background,
+        asked.request().background(),
         command.terminal() != null,
-        place.waited(),
+        asked.place().waited(),
+        asked.principal(),
+        audit.digest(command, asked.request()),
         Instant.now(),
         null,
         0,
@@ -261,4 +270,7 @@ final class ExecStarter {
       }
     }
   }
+
+  /** What a command was asked for with, and the place in the queue that it waited in. */
+  private record Asked(ExecStart request, String principal, Place place) {}
 }

@@ -26,7 +26,7 @@ final class ExecStore {
   private static final String COLUMNS =
       "id, sandbox_id, arguments, cwd, background, terminal, started_at, pid, ended_at, code,"
           + " signal, cause, duration_us, cpu_us, max_rss_bytes, descendants_left, message,"
-          + " changes, changes_truncated, output_end, queued_us";
+          + " changes, changes_truncated, output_end, queued_us, principal, digest";
 
   private final Database database;
 
@@ -94,6 +94,17 @@ final class ExecStore {
                 .findOne());
   }
 
+  /** Whose sandbox it is; empty when that is gone. */
+  Optional<Owner> owner(SandboxId sandbox) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT tenant, namespace FROM sandbox WHERE id = :id")
+                .bind("id", sandbox.value())
+                .map((row, _) -> new Owner(text(row, "tenant"), text(row, "namespace")))
+                .findOne());
+  }
+
   /** The stored output records, or empty when they are in a file. */
   Optional<byte[]> records(ExecId id) {
     return database.read(
@@ -111,9 +122,9 @@ final class ExecStore {
         .createUpdate(
             """
             INSERT OR IGNORE INTO exec (id, sandbox_id, arguments, cwd, background, terminal,
-              started_at, pid, queued_us)
+              started_at, pid, queued_us, principal, digest)
             SELECT :id, :sandbox, :arguments, :cwd, :background, :terminal, :started, :pid,
-              :queued
+              :queued, :principal, :digest
             WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)\
             """)
         .bind("id", exec.id().value())
@@ -125,6 +136,8 @@ final class ExecStore {
         .bind("started", exec.startedAt().toEpochMilli())
         .bind("pid", exec.pid())
         .bind("queued", exec.queued().toNanos() / 1000)
+        .bind("principal", exec.principal())
+        .bind("digest", exec.digest())
         .execute();
   }
 
@@ -189,6 +202,8 @@ final class ExecStore {
         row.getBoolean("background"),
         row.getBoolean("terminal"),
         Duration.ofNanos(row.getLong("queued_us") * 1000),
+        text(row, "principal"),
+        text(row, "digest"),
         Instant.ofEpochMilli(row.getLong("started_at")),
         running ? null : Instant.ofEpochMilli(ended),
         row.getLong("pid"),
@@ -240,4 +255,7 @@ final class ExecStore {
   private static String text(ResultSet row, String column) throws SQLException {
     return Objects.requireNonNullElse(row.getString(column), "");
   }
+
+  /** Who owns a sandbox. */
+  record Owner(String tenant, String namespace) {}
 }

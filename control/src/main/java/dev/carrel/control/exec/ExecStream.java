@@ -52,11 +52,11 @@ public final class ExecStream implements AutoCloseable {
   /** The caller's own exec. */
   static ExecStream own(LiveExec live, boolean background) {
     return new ExecStream(
-        live.id(), live.log(), live::exec, live::result, background ? null : live, 0);
+        live.id(), live.log(), live::acknowledged, live::result, background ? null : live, 0);
   }
 
   static ExecStream following(LiveExec live, long from) {
-    return new ExecStream(live.id(), live.log(), live::exec, live::result, null, from);
+    return new ExecStream(live.id(), live.log(), live::acknowledged, live::result, null, from);
   }
 
   static ExecStream replaying(Exec exec, OutputLog log, Folded folded, long from) {

@@ -2,6 +2,7 @@ package dev.carrel.control.exec;
 
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
+import dev.carrel.control.audit.Audit;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.idempotency.RequestKeys.Kind;
@@ -46,6 +47,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   private final RequestKeys keys;
   private final Telemetry telemetry;
   private final ExecStarter starter;
+  private final ExecAudit audit;
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
 
   public Execs(
@@ -55,14 +57,16 @@ public final class Execs implements SandboxListener, AutoCloseable {
       Path directory,
       RequestKeys keys,
       Queue queue,
-      Telemetry telemetry) {
+      Telemetry telemetry,
+      Audit audit) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ExecStore(database);
     this.spills = new SpillDirectory(directory);
     this.keys = keys;
     this.telemetry = telemetry;
-    this.starter = new ExecStarter(settings, store, spills, queue, telemetry);
+    this.audit = new ExecAudit(audit);
+    this.starter = new ExecStarter(settings, store, spills, queue, telemetry, this.audit);
     sandboxes.listen(this);
   }
 
@@ -252,7 +256,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
    * @param others execs that are not commands but belong to another feature
    */
   public void recover(RunningSandbox sandbox, Set<ExecId> others) {
-    new ExecRecovery(sandbox, store, spills, settings, box(sandbox.id()), starter::onEnd)
+    new ExecRecovery(sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onEnd)
         .run(others);
   }
 
@@ -260,7 +264,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   public void recoverLost(Set<SandboxId> running) {
     store.running().stream()
         .filter(exec -> !running.contains(exec.sandbox()))
-        .forEach(exec -> ExecRecovery.noteLost(store, exec, settings.maxRetained()));
+        .forEach(exec -> ExecRecovery.noteLost(store, audit, exec, settings.maxRetained()));
   }
 
   /** Removes the output of sandboxes that are no more; for a start, when all are known. */

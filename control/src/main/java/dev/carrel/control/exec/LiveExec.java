@@ -44,6 +44,7 @@ final class LiveExec {
   private volatile ExecSession session;
   private volatile boolean leaving;
   private volatile @Nullable Exec end;
+  private volatile @Nullable SandboxException unrecorded;
   private byte @Nullable [] records;
 
   LiveExec(
@@ -91,6 +92,20 @@ final class LiveExec {
     return over != null ? over : beginning.with(pid, log.end(), null, null);
   }
 
+  /** As it is now; throws when it has ended and that is not on record. */
+  Exec acknowledged() {
+    SandboxException failure = unrecorded;
+    if (failure != null) {
+      throw failure;
+    }
+    return exec();
+  }
+
+  /** What it wrote so far to one of its streams, shortened. For after the end. */
+  CapturedText text(Channel channel) {
+    return (channel == Channel.STDOUT ? stdout : stderr).text();
+  }
+
   /** The output's stored records; null when they are in a file. For after the end. */
   byte @Nullable [] records() {
     return records;
@@ -99,7 +114,7 @@ final class LiveExec {
   /** Waits for the end. */
   ExecResult result() throws InterruptedException {
     ended.await();
-    Exec over = exec();
+    Exec over = acknowledged();
     if (over.running()) {
       throw shuttingDown();
     }
@@ -277,9 +292,29 @@ final class LiveExec {
 
   private void finish(Exited exited) {
     end = beginning.with(pid, log.end(), Instant.now(), exited);
-    records = log.finish();
+    records = log.keep();
     session.close();
-    onEnd.accept(this);
-    ended.countDown();
+    boolean recorded = false;
+    try {
+      onEnd.accept(this);
+      recorded = true;
+    } catch (SandboxException e) {
+      unrecorded = notRecorded(exited, e.code(), e.message());
+    } finally {
+      if (!recorded && unrecorded == null) {
+        unrecorded = notRecorded(exited, ErrorCode.INTERNAL, "the server failed");
+      }
+      log.finish();
+      ended.countDown();
+    }
+  }
+
+  /** It ran, and nobody may be told how it ended while that is not on record. */
+  private SandboxException notRecorded(Exited exited, ErrorCode code, String reason) {
+    return new SandboxException(
+            code,
+            "exec %s ended with %d, and this could not be recorded: %s"
+                .formatted(id(), exited.code(), reason))
+        .withHint("what the command did has been done; see to the server's disk and its log");
   }
 }

@@ -121,18 +121,21 @@ final class OutputLog {
   }
 
   /**
-   * Nothing more will come.
+   * Keeps what has come, when nothing more will.
    *
    * @return the stored records when they are few enough to be kept elsewhere; null when they are in
    *     the file
    */
-  byte @Nullable [] finish() {
-    byte[] records = null;
+  byte @Nullable [] keep() {
     if (file.size() == 0 && ring.isEmpty() && current.from() == 0) {
-      records = current.copyOfStored();
-    } else {
-      writeRest();
+      return current.copyOfStored();
     }
+    writeRest();
+    return null;
+  }
+
+  /** From now on readers know that nothing more will come. */
+  void finish() {
     lock.lock();
     try {
       ended = true;
@@ -140,7 +143,6 @@ final class OutputLog {
     } finally {
       lock.unlock();
     }
-    return records;
   }
 
   /** Nobody appends any more, though the output goes on: readers are told so. */

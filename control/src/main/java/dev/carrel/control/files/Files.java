@@ -1,5 +1,9 @@
 package dev.carrel.control.files;
 
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
@@ -17,6 +21,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
+import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +35,12 @@ public final class Files {
 
   private final Sandboxes sandboxes;
   private final FileSettings settings;
+  private final Audit audit;
 
-  public Files(Sandboxes sandboxes, FileSettings settings) {
+  public Files(Sandboxes sandboxes, FileSettings settings, Audit audit) {
     this.sandboxes = sandboxes;
     this.settings = settings;
+    this.audit = audit;
   }
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
@@ -99,7 +106,14 @@ public final class Files {
       }
       try (FileUpload upload = files.write(write)) {
         copy(body, upload, max, options.size(), running);
-        return Entries.of(upload.commit());
+        FileEntry written = Entries.of(upload.commit());
+        note(
+            caller,
+            running,
+            options.append() ? "append" : "write",
+            Map.of("size", String.valueOf(written.size())),
+            written.path());
+        return written;
       }
     } catch (SandboxException e) {
       throw running.explain(e);
@@ -108,9 +122,12 @@ public final class Files {
 
   public FileEntry mkdir(Caller caller, SandboxId sandbox, String path, boolean parents) {
     String inside = SandboxPath.of("path", path).inside();
-    return ask(
+    return change(
         caller,
         sandbox,
+        "mkdir",
+        Map.of(),
+        inside,
         files -> Entries.of(parents ? files.mkdir(inside) : files.mkdirOnly(inside)));
   }
 
@@ -118,16 +135,26 @@ public final class Files {
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
     String source = SandboxPath.of("from", from).inside();
     String target = SandboxPath.of("to", to).inside();
-    return ask(
-        caller, sandbox, files -> Entries.of(files.move(source, target, existing(overwrite))));
+    return change(
+        caller,
+        sandbox,
+        "move",
+        Map.of("to", target),
+        source,
+        files -> Entries.of(files.move(source, target, existing(overwrite))));
   }
 
   public FileEntry copy(
       Caller caller, SandboxId sandbox, String from, String to, boolean overwrite) {
     String source = SandboxPath.of("from", from).inside();
     String target = SandboxPath.of("to", to).inside();
-    return ask(
-        caller, sandbox, files -> Entries.of(files.copy(source, target, existing(overwrite))));
+    return change(
+        caller,
+        sandbox,
+        "copy",
+        Map.of("to", target),
+        source,
+        files -> Entries.of(files.copy(source, target, existing(overwrite))));
   }
 
   /** How many files and folders were removed. */
@@ -141,8 +168,13 @@ public final class Files {
     if (missingOk) {
       options.add(RemoveOption.MISSING_OK);
     }
-    return ask(
-        caller, sandbox, files -> files.remove(inside, options.toArray(RemoveOption[]::new)));
+    return change(
+        caller,
+        sandbox,
+        "remove",
+        Map.of("recursive", String.valueOf(recursive)),
+        inside,
+        files -> files.remove(inside, options.toArray(RemoveOption[]::new)));
   }
 
   /** Newest first. */
@@ -205,6 +237,36 @@ public final class Files {
     } catch (SandboxException e) {
       throw running.explain(e);
     }
+  }
+
+  /** Does something to a file, and answers when that is on record. */
+  private <T> T change(
+      Caller caller,
+      SandboxId sandbox,
+      String verb,
+      Map<String, String> details,
+      String path,
+      Function<GuestFiles, T> work) {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try {
+      T done = work.apply(running.guest().files());
+      note(caller, running, verb, details, path);
+      return done;
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  private void note(
+      Caller caller,
+      RunningSandbox running,
+      String verb,
+      Map<String, String> details,
+      String path) {
+    audit.write(
+        AuditEntry.of(Who.in(running, caller), "file." + verb, Outcome.OK)
+            .withSubject(path)
+            .withDetails(details));
   }
 
   private <T> T ask(Caller caller, SandboxId sandbox, Function<GuestFiles, T> question) {

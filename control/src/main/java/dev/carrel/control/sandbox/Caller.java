@@ -21,6 +21,11 @@ public record Caller(String tenant, String principal, Role role) {
     return new Caller(tenant, principal, Role.USER);
   }
 
+  /** The principal, with its tenant where that is not the one whose things are meant. */
+  public String nameFor(String owner) {
+    return owner.equals(tenant) ? principal : tenant + "/" + principal;
+  }
+
   private static void check(String field, String value) {
     if (value.isBlank() || value.length() > MAX_NAME) {
       throw SandboxException.invalid(field, "must have 1 to " + MAX_NAME + " characters");

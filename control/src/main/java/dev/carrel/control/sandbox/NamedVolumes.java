@@ -25,18 +25,21 @@ public final class NamedVolumes {
   private final VolumeStore store;
   private final WorkspaceVolumes volumes;
   private final long maxBytes;
+  private final SandboxJournal journal;
 
   NamedVolumes(
       Engines engines,
       SandboxRules rules,
       VolumeStore store,
       WorkspaceVolumes volumes,
-      LifeSettings settings) {
+      LifeSettings settings,
+      SandboxJournal journal) {
     this.engines = engines;
     this.rules = rules;
     this.store = store;
     this.volumes = volumes;
     this.maxBytes = settings.maxVolumeMbPerTenant() << 20;
+    this.journal = journal;
   }
 
   /**
@@ -58,6 +61,7 @@ public final class NamedVolumes {
     if (!store.create(volume, maxBytes)) {
       throw new SandboxException(ErrorCode.WRONG_STATE, "name: there is a volume '" + name + "'");
     }
+    journal.done(caller, volume.tenant(), Namespace.DEFAULT, null, "volume.create", name);
     return volume;
   }
 
@@ -82,6 +86,7 @@ public final class NamedVolumes {
           .withHint("delete that sandbox first");
     }
     volumes.remove(volume.engine(), volume.id());
+    journal.done(caller, volume.tenant(), Namespace.DEFAULT, null, "volume.delete", name);
   }
 
   static void checkName(String field, String name) {

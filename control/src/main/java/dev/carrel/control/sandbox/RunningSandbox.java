@@ -13,6 +13,7 @@ import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -82,6 +83,20 @@ public final class RunningSandbox {
 
   public SandboxId id() {
     return row.id();
+  }
+
+  /** Whose it is. */
+  public String tenant() {
+    return row.tenant();
+  }
+
+  public String namespace() {
+    return row.namespace();
+  }
+
+  /** What holds it, in a word. */
+  public String isolationName() {
+    return machine.isolation().strength().name().toLowerCase(Locale.ROOT);
   }
 
   public Guest guest() {

@@ -20,9 +20,11 @@ final class SandboxStore {
   private static final int JOURNAL = 100;
 
   private final Database database;
+  private final SandboxJournal journal;
 
-  SandboxStore(Database database) {
+  SandboxStore(Database database, SandboxJournal journal) {
     this.database = database;
+    this.journal = journal;
   }
 
   /**
@@ -45,6 +47,7 @@ final class SandboxStore {
           }
           Sandbox made = VolumeStore.claim(handle, sandbox, limit.volumeBytes());
           SandboxRow.insert(handle, made);
+          journal.moved(handle, made, "created", "asked", Actor.principal(made.tenant()));
           return new Reservation.Made(made);
         });
   }
@@ -93,7 +96,7 @@ final class SandboxStore {
     return database.write(handle -> move(handle, from, next, cause));
   }
 
-  private static boolean move(Handle handle, Sandbox from, Sandbox next, String cause) {
+  private boolean move(Handle handle, Sandbox from, Sandbox next, String cause) {
     if (!Transitions.exists(from.status(), next.status())) {
       throw new IllegalStateException(
           "sandbox %s cannot go from %s to %s".formatted(from.id(), from.status(), next.status()));
@@ -135,6 +138,7 @@ final class SandboxStore {
           "DELETE FROM transition WHERE sandbox_id = ? AND generation <= ?",
           from.id().value(),
           next.generation() - JOURNAL);
+      journal.moved(handle, next, next.status().wireName(), cause, Actor.principal(next.tenant()));
     }
     return moved;
   }

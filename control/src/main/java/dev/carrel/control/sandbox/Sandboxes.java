@@ -36,6 +36,7 @@ public final class Sandboxes {
   private final Snapshots snapshots;
   private final Births births;
   private final Events events;
+  private final SandboxJournal journal;
   private volatile boolean closed;
 
   public Sandboxes(
@@ -45,11 +46,13 @@ public final class Sandboxes {
       Database database,
       Telemetry telemetry,
       Events events,
+      SandboxJournal journal,
       InstantSource clock) {
     this.rules = new SandboxRules(settings);
     var room = new Room(settings, telemetry);
-    this.store = new SandboxStore(database);
+    this.store = new SandboxStore(database, journal);
     this.events = events;
+    this.journal = journal;
     LifeSettings times = settings.get().life();
     this.volumeStore = new VolumeStore(database);
     this.volumes = new WorkspaceVolumes(volumeStore, engines, times.orphanMinAge());
@@ -57,9 +60,10 @@ public final class Sandboxes {
         new Life(
             times, new Machines(engines, rules), room, store, volumes, telemetry, events, clock);
     room.eviction(new Eviction(() -> settings.get().life().evictWhenFull(), life, telemetry));
-    this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times);
+    this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times, journal);
     this.snapshots =
-        new Snapshots(this, new SnapshotStore(database), volumeStore, volumes, events, times);
+        new Snapshots(
+            this, new SnapshotStore(database), volumeStore, volumes, events, times, journal);
     this.births =
         new Births(
             settings,
@@ -110,7 +114,7 @@ public final class Sandboxes {
    */
   public Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
     refuseWhenClosed();
-    return births.obtain(caller, request, about);
+    return Actor.by(caller, () -> births.obtain(caller, request, about));
   }
 
   public Sandbox get(Caller caller, SandboxId id) {
@@ -163,6 +167,7 @@ public final class Sandboxes {
       if (live != null) {
         live.row(next);
       }
+      journal.done(caller, now.tenant(), now.namespace(), id, "sandbox.patch", id.value());
     }
     return get(caller, id);
   }
@@ -171,19 +176,19 @@ public final class Sandboxes {
   public Sandbox start(Caller caller, SandboxId id) {
     refuseWhenClosed();
     requireVisible(caller, id);
-    return life.start(id, "asked");
+    return Actor.by(caller, () -> life.start(id, "asked"));
   }
 
   /** Ends its machine and keeps its volume. */
   public Sandbox stop(Caller caller, SandboxId id) {
     requireVisible(caller, id);
-    return life.stop(id, Failures.asked());
+    return Actor.by(caller, () -> life.stop(id, Failures.asked()));
   }
 
   /** Holds all its processes where they are; the next call lets them go on. */
   public Sandbox pause(Caller caller, SandboxId id) {
     requireVisible(caller, id);
-    return life.pause(id, "asked");
+    return Actor.by(caller, () -> life.pause(id, "asked"));
   }
 
   /** Lets a paused one go on. */
@@ -195,7 +200,12 @@ public final class Sandboxes {
   public void delete(Caller caller, SandboxId id) {
     Sandbox row = store.find(id).filter(found -> visible(caller, found)).orElse(null);
     if (row != null) {
-      life.remove(row, "asked");
+      Actor.by(
+          caller,
+          () -> {
+            life.remove(row, "asked");
+            return row;
+          });
     } else if (!store.deleted(id, tenant(caller))) {
       throw Failures.notFound(id);
     }
@@ -213,7 +223,12 @@ public final class Sandboxes {
     }
     live.touch();
     if (live.paused()) {
-      life.resume(live, "used");
+      Actor.by(
+          caller,
+          () -> {
+            life.resume(live, "used");
+            return live;
+          });
     }
     return live;
   }
@@ -339,7 +354,7 @@ public final class Sandboxes {
   /** A new one like {@code source}; the caller has that one's turn. */
   Sandbox fork(Caller caller, Sandbox source, Sandbox.Volume files) {
     refuseWhenClosed();
-    return births.fork(caller, source, files);
+    return Actor.by(caller, () -> births.fork(caller, source, files));
   }
 
   private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {

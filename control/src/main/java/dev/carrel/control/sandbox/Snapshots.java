@@ -26,6 +26,7 @@ public final class Snapshots {
   private final VolumeStore volumeStore;
   private final WorkspaceVolumes volumes;
   private final Events events;
+  private final SandboxJournal journal;
   private final long maxBytes;
 
   Snapshots(
@@ -34,13 +35,15 @@ public final class Snapshots {
       VolumeStore volumeStore,
       WorkspaceVolumes volumes,
       Events events,
-      LifeSettings settings) {
+      LifeSettings settings,
+      SandboxJournal journal) {
     this.sandboxes = sandboxes;
     this.store = store;
     this.volumeStore = volumeStore;
     this.volumes = volumes;
     this.events = events;
     this.maxBytes = settings.maxVolumeMbPerTenant() << 20;
+    this.journal = journal;
   }
 
   /**
@@ -74,6 +77,8 @@ public final class Snapshots {
         Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
         store.finish(made);
         tell(row, "snapshot.created", made);
+        journal.done(
+            caller, row.tenant(), row.namespace(), sandbox, "snapshot.create", made.id().value());
         return made;
       } catch (SandboxException e) {
         discard(begun);
@@ -103,7 +108,15 @@ public final class Snapshots {
   }
 
   public void delete(Caller caller, SnapshotId id) {
-    discard(get(caller, id));
+    Snapshot snapshot = get(caller, id);
+    discard(snapshot);
+    journal.done(
+        caller,
+        snapshot.tenant(),
+        Namespace.DEFAULT,
+        snapshot.sandbox(),
+        "snapshot.delete",
+        id.value());
   }
 
   /**
@@ -135,6 +148,7 @@ public final class Snapshots {
       }
       volumes.remove(row.engine(), old.id());
       tell(row, "sandbox.restored", snapshot);
+      journal.done(caller, row.tenant(), row.namespace(), sandbox, "sandbox.restore", id.value());
       return ran ? life.start(sandbox, "restored") : sandboxes.get(caller, sandbox);
     }
   }

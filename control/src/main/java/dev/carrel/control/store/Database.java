@@ -9,11 +9,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.flywaydb.core.Flyway;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleCallback;
@@ -21,6 +24,7 @@ import org.jdbi.v3.core.HandleConsumer;
 import org.jdbi.v3.core.Jdbi;
 import org.jdbi.v3.core.JdbiException;
 import org.jdbi.v3.core.statement.StatementExceptions;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.sqlite.SQLiteConfig;
@@ -45,6 +49,9 @@ public final class Database implements AutoCloseable {
   private final List<Connection> readerConnections = new ArrayList<>();
   private final BlockingQueue<Jdbi> readers = new ArrayBlockingQueue<>(READERS);
   private final BlockingQueue<Pending> pending = new LinkedBlockingQueue<>(MAX_PENDING);
+  private final Queue<Joint> joint = new ConcurrentLinkedQueue<>();
+  // Of the transaction under way; for who writes.
+  private final List<Consumer<Boolean>> afterwards = new ArrayList<>();
   private final Thread batches;
 
   private Database(SQLiteDataSource source) throws SQLException {
@@ -86,12 +93,41 @@ public final class Database implements AutoCloseable {
   public <T> T write(HandleCallback<T, RuntimeException> work) {
     writing.lock();
     try {
-      return writer.inTransaction(work);
-    } catch (JdbiException e) {
-      throw StoreFailures.explained(e);
+      return transaction(work);
     } finally {
       writing.unlock();
     }
+  }
+
+  /**
+   * As {@link #write}, in one transaction with whatever others want to have written at this moment:
+   * who comes while somebody writes waits, and the first of those who waited writes for all.
+   *
+   * @param work is run again when it was in one transaction with something that failed
+   */
+  public void join(HandleConsumer<RuntimeException> work) {
+    var mine = new Joint(work);
+    joint.add(mine);
+    writing.lock();
+    try {
+      if (!mine.done) {
+        writeJoint();
+      }
+    } finally {
+      writing.unlock();
+    }
+    if (mine.failure != null) {
+      throw mine.failure;
+    }
+  }
+
+  /**
+   * Tells how the transaction under way ended, true for well; called by who works in it.
+   *
+   * @param action runs before the next transaction begins; must not block or throw
+   */
+  public void afterwards(Consumer<Boolean> action) {
+    afterwards.add(action);
   }
 
   public <T> T read(HandleCallback<T, RuntimeException> work) {
@@ -124,6 +160,11 @@ public final class Database implements AutoCloseable {
     var mark = new Pending.Mark(new CountDownLatch(1));
     enqueue(mark);
     awaitUninterruptibly(mark.reached());
+  }
+
+  /** Brings what is written to the disk, beside who writes. */
+  public void sync() {
+    read(handle -> handle.createQuery("PRAGMA wal_checkpoint(PASSIVE)").mapToMap().list());
   }
 
   @Override
@@ -189,6 +230,52 @@ public final class Database implements AutoCloseable {
                   + " ORDER BY installed_rank DESC LIMIT 1")) {
         return rows.next() ? String.valueOf(rows.getString(1)) : "";
       }
+    }
+  }
+
+  private <T> T transaction(HandleCallback<T, RuntimeException> work) {
+    boolean committed = false;
+    try {
+      T result = writer.inTransaction(work);
+      committed = true;
+      return result;
+    } catch (JdbiException e) {
+      throw StoreFailures.explained(e);
+    } finally {
+      for (Consumer<Boolean> action : afterwards) {
+        action.accept(committed);
+      }
+      afterwards.clear();
+    }
+  }
+
+  private void writeJoint() {
+    var batch = new ArrayList<Joint>();
+    for (Joint next = joint.poll(); next != null; next = joint.poll()) {
+      batch.add(next);
+    }
+    try {
+      transaction(
+          handle -> {
+            batch.forEach(item -> item.work.useHandle(handle));
+            return true;
+          });
+    } catch (RuntimeException e) {
+      // Whose fault it was is not known: each by itself.
+      batch.forEach(this::writeAlone);
+    }
+    batch.forEach(item -> item.done = true);
+  }
+
+  private void writeAlone(Joint item) {
+    try {
+      transaction(
+          handle -> {
+            item.work.useHandle(handle);
+            return true;
+          });
+    } catch (RuntimeException e) {
+      item.failure = e;
     }
   }
 
@@ -303,6 +390,17 @@ public final class Database implements AutoCloseable {
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Work that waits for who writes; its fields are for who holds the lock. */
+  private static final class Joint {
+    private final HandleConsumer<RuntimeException> work;
+    private boolean done;
+    private @Nullable RuntimeException failure;
+
+    Joint(HandleConsumer<RuntimeException> work) {
+      this.work = work;
     }
   }
 

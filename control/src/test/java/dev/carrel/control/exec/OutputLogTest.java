@@ -29,7 +29,7 @@ final class OutputLogTest {
   void smallOutputNeedsNoFile() throws InterruptedException {
     OutputLog log = log(MIB);
     fill(log, 1000);
-    byte[] records = Objects.requireNonNull(log.finish());
+    byte[] records = Objects.requireNonNull(log.keep());
 
     assertThat(folder).isEmptyDirectory();
     assertSame(log, 1000);
@@ -42,7 +42,8 @@ final class OutputLogTest {
     fill(log, 500_000);
     assertSame(log, 500_000);
     fill(log, 500_000);
-    assertThat(log.finish()).isNull();
+    assertThat(log.keep()).isNull();
+    log.finish();
 
     assertSame(log, 1_000_000);
     assertSame(OutputLog.ofFile(file()), 1_000_000);
@@ -56,6 +57,7 @@ final class OutputLogTest {
     for (int i = 0; i < 1_000_000; i++) {
       log.append(i % 2 == 0 ? Channel.STDOUT : Channel.STDERR, ByteBuffer.wrap(new byte[] {1}));
     }
+    log.keep();
     log.finish();
 
     assertThat(Files.size(file())).isLessThan(MIB + 2L * MIB);
@@ -73,6 +75,7 @@ final class OutputLogTest {
     }
     byte[] last = bytes(100_000);
     log.append(Channel.STDERR, ByteBuffer.wrap(last));
+    log.keep();
     log.finish();
     long end = 200_000 + 100L * 64 * 1024;
 
@@ -94,6 +97,7 @@ final class OutputLogTest {
                 () -> {
                   try {
                     fill(log, 5_000_000);
+                    log.keep();
                     log.finish();
                   } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
@@ -129,6 +133,7 @@ final class OutputLogTest {
     assertThat(kept).isBetween(300_000L - 2 * OutputBlock.CAPACITY, 300_000L);
     next.gap(50);
     next.append(Channel.STDOUT, ByteBuffer.wrap(new byte[] {7}));
+    next.keep();
     next.finish();
     OutputLog stored = OutputLog.ofFile(file());
     assertThat(stored.end()).isEqualTo(kept + 51);
@@ -140,6 +145,7 @@ final class OutputLogTest {
   void aFileThatIsGoneIsALossAndNoFailure() throws Exception {
     OutputLog log = log(10 * MIB);
     fill(log, 300_000);
+    log.keep();
     log.finish();
     Files.delete(file());
 

@@ -61,7 +61,8 @@ public record Configuration(
                 ContextKeys.read(settings),
                 FileKeys.read(settings),
                 IdempotencyKeys.read(settings),
-                QueueKeys.read(settings)),
+                QueueKeys.read(settings),
+                AuditKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

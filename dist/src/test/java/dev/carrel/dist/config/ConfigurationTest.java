@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.control.admission.QueueSettings;
+import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
@@ -145,6 +146,14 @@ class ConfigurationTest {
             "idempotency.max-keys", "500",
             "idempotency.max-age", "501s",
             "idempotency.kept-cells", "502"));
+    ALL.putAll(
+        Map.of(
+            "audit.enabled", "false",
+            "audit.output-chars", "700",
+            "audit.checkpoint-records", "701",
+            "audit.checkpoint-interval", "702s",
+            "audit.max-age", "703s",
+            "audit.max-size", "704"));
   }
 
   private final Configuration usual = Configuration.from(Settings.none(), USER);
@@ -164,6 +173,7 @@ class ConfigurationTest {
     assertThat(usual.control().execs()).isEqualTo(ExecSettings.defaults());
     assertThat(usual.control().contexts()).isEqualTo(ContextSettings.defaults());
     assertThat(usual.control().files()).isEqualTo(FileSettings.defaults());
+    assertThat(usual.control().audit()).isEqualTo(AuditSettings.defaults());
     assertThat(usual.control().libDirectory()).isEqualTo(Path.of("/opt/carrel/libexec"));
   }
 
@@ -327,6 +337,19 @@ class ConfigurationTest {
   void idempotencyKeysReachTheirFields() {
     assertThat(changed.control().keys())
         .isEqualTo(new KeySettings(500, Duration.ofSeconds(501), new DataSize(502)));
+  }
+
+  @Test
+  void auditKeysReachTheirFields() {
+    assertThat(changed.control().audit())
+        .isEqualTo(
+            new AuditSettings(
+                false,
+                700,
+                701,
+                Duration.ofSeconds(702),
+                Duration.ofSeconds(703),
+                new DataSize(704)));
   }
 
   @Test

@@ -60,6 +60,11 @@ public final class Carrel implements AutoCloseable {
     return new Snapshots(transport);
   }
 
+  /** What was done, and by whom. */
+  public Audit audit() {
+    return new Audit(transport);
+  }
+
   /** What the server can start sandboxes with, and what isolation each would really apply. */
   public List<EngineInfo> engines() {
     return transport.get("/api/v1/engines", ENGINES).engines();

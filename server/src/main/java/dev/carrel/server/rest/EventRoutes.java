@@ -51,7 +51,7 @@ final class EventRoutes {
     }
   }
 
-  private static @Nullable Long after(Exchange exchange) {
+  static @Nullable Long after(Exchange exchange) {
     try {
       return exchange.header(LAST_EVENT).map(Long::valueOf).orElse(null);
     } catch (NumberFormatException e) {

@@ -34,6 +34,7 @@ public final class RestApi {
     new QueueRoutes(control.queue()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);
+    new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts()).addTo(router);

@@ -1,0 +1,171 @@
+package dev.carrel.control.audit;
+
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Namespace;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxJournal;
+import dev.carrel.control.store.Database;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jdbi.v3.core.Handle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The record of what was done. Records are added and never changed; each is chained to the one
+ * before by its hash, and the chain is signed from time to time, so that a change made behind the
+ * server's back is found by {@link #verify}. Safe for many threads.
+ */
+public final class Audit implements SandboxJournal, AutoCloseable {
+  private final Database database;
+  private final AuditStore store;
+  private final AuditSettings settings;
+  private final SigningKey key;
+  private final CheckpointFile side;
+  private final Chain chain;
+  private final Checkpoints checkpoints;
+
+  /**
+   * @param directory where the key and the last checkpoint are, outside the database
+   */
+  public Audit(Database database, AuditSettings settings, Path directory, SigningKey key) {
+    this.database = database;
+    this.settings = settings;
+    this.key = key;
+    this.store = new AuditStore(database);
+    this.side = new CheckpointFile(directory.resolve("audit.checkpoint"));
+    this.chain = new Chain(database, settings.outputChars(), Opening.head(store, side, key));
+    this.checkpoints = new Checkpoints(database, store, settings, key, side, chain, this::prune);
+    checkpoints.begin();
+  }
+
+  /** Whether anything is recorded. */
+  public boolean enabled() {
+    return settings.enabled();
+  }
+
+  /**
+   * Returns once the record is in the database, with those of others in one transaction.
+   *
+   * @throws SandboxException when it cannot be written: then what it tells of must not be
+   *     acknowledged
+   */
+  public void write(AuditEntry entry) {
+    if (settings.enabled()) {
+      database.join(handle -> chain.append(handle, entry));
+    }
+  }
+
+  /** Records soon, for what nobody waits for. */
+  public void later(AuditEntry entry) {
+    if (settings.enabled()) {
+      database.later(handle -> chain.append(handle, entry));
+    }
+  }
+
+  /** Records in the caller's own transaction, for what is or is not, together with it. */
+  public void append(Handle handle, AuditEntry entry) {
+    if (settings.enabled()) {
+      chain.append(handle, entry);
+    }
+  }
+
+  @Override
+  public void moved(Handle handle, Sandbox now, String step, String cause, String principal) {
+    Isolation isolation = now.isolation();
+    var outcome =
+        new AuditEntry.Outcome(
+            cause,
+            null,
+            null,
+            null,
+            null,
+            List.of(),
+            isolation == null ? null : isolation.strength().name().toLowerCase(Locale.ROOT));
+    append(
+        handle,
+        AuditEntry.of(
+                new AuditEntry.Who(now.tenant(), principal, now.namespace(), now.id()),
+                "sandbox." + step,
+                outcome)
+            .withDetails(Map.of("image", now.image(), "engine", now.engine())));
+  }
+
+  @Override
+  public void done(
+      Caller caller,
+      String tenant,
+      String namespace,
+      @Nullable SandboxId sandbox,
+      String action,
+      String subject) {
+    write(
+        AuditEntry.of(
+                new AuditEntry.Who(tenant, caller.nameFor(tenant), namespace, sandbox),
+                action,
+                AuditEntry.Outcome.OK)
+            .withSubject(subject));
+  }
+
+  /** What the caller may read: its tenant's records, or all for an administrator. */
+  public List<AuditRecord> page(Caller caller, AuditQuery query) {
+    String tenant = caller.role() == Caller.Role.ADMIN ? null : caller.tenant();
+    return store.page(tenant, query).stream().map(AuditRecord::of).toList();
+  }
+
+  /** Waits until there is any record after this one; false when none came in time. */
+  public boolean await(long sequence, Duration patience) throws InterruptedException {
+    return chain.await(sequence, patience.toMillis());
+  }
+
+  /** The newest record's number. */
+  public long last() {
+    return chain.head().sequence();
+  }
+
+  /** Looks at every record; for administrators. */
+  public AuditVerdict verify(Caller caller) {
+    if (caller.role() != Caller.Role.ADMIN) {
+      throw new SandboxException(ErrorCode.FORBIDDEN, "only an administrator may verify the audit")
+          .withHint("use the token of the server's own token file");
+    }
+    return new Verification(store, key, side, chain::head).run();
+  }
+
+  public SigningKey key() {
+    return key;
+  }
+
+  /** Removes what is too old or too much, and leaves a signed word about it. */
+  void prune() {
+    long until = 0;
+    if (settings.maxAge().isPositive()) {
+      Instant oldest = Instant.now().minus(settings.maxAge());
+      until = store.lastBefore(ChronoUnit.MICROS.between(Instant.EPOCH, oldest));
+    }
+    long fitting = settings.maxSize().bytes() / store.usualSize();
+    checkpoints.prune(Math.max(until, chain.head().sequence() - fitting), this::append);
+  }
+
+  /** Signs what is there. */
+  @Override
+  public void close() {
+    checkpoints.close();
+  }
+
+  static AuditEntry pruned(long until) {
+    return AuditEntry.of(
+            new AuditEntry.Who("default", AuditEntry.Who.SERVER, Namespace.DEFAULT, null),
+            "audit.prune",
+            AuditEntry.Outcome.OK)
+        .withDetails(Map.of("until", String.valueOf(until)));
+  }
+}

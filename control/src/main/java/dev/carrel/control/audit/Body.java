@@ -1,0 +1,122 @@
+package dev.carrel.control.audit;
+
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.store.Lines;
+import dev.carrel.spi.FileChange;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The part of a record that is not searched, as one text. */
+final class Body {
+  private static final int MAX_CHANGES = 50;
+  private static final String DETAIL = "detail ";
+
+  private Body() {}
+
+  static String text(AuditEntry entry, int outputChars) {
+    Map<String, String> parts = new TreeMap<>();
+    parts.put("principal", entry.who().principal());
+    put(parts, "subject", entry.subject());
+    put(parts, "digest", entry.digest());
+    Outcome outcome = entry.outcome();
+    parts.put("cause", outcome.cause());
+    put(parts, "code", outcome.code());
+    put(
+        parts,
+        "duration_us",
+        outcome.duration() == null ? null : outcome.duration().toNanos() / 1000);
+    put(parts, "stdout", shortened(outcome.stdout(), outputChars));
+    put(parts, "stderr", shortened(outcome.stderr(), outputChars));
+    put(parts, "isolation", outcome.isolation());
+    if (!outcome.changes().isEmpty()) {
+      parts.put("changes", changes(outcome.changes()));
+      parts.put("changes_total", String.valueOf(outcome.changes().size()));
+    }
+    entry.details().forEach((name, value) -> parts.put(DETAIL + name, value));
+    return Lines.ofMap(parts);
+  }
+
+  static AuditEntry entry(StoredRecord stored) {
+    Map<String, String> parts = Lines.toMap(stored.body());
+    var details = new TreeMap<String, String>();
+    parts.forEach(
+        (name, value) -> {
+          if (name.startsWith(DETAIL)) {
+            details.put(name.substring(DETAIL.length()), value);
+          }
+        });
+    String code = parts.get("code");
+    String micros = parts.get("duration_us");
+    return new AuditEntry(
+        new Who(
+            stored.tenant(),
+            parts.getOrDefault("principal", ""),
+            stored.namespace(),
+            stored.sandbox() == null ? null : new SandboxId(stored.sandbox())),
+        stored.action(),
+        parts.get("subject"),
+        parts.get("digest"),
+        new Outcome(
+            parts.getOrDefault("cause", ""),
+            code == null ? null : Integer.valueOf(code),
+            micros == null ? null : Duration.ofNanos(Long.parseLong(micros) * 1000),
+            parts.get("stdout"),
+            parts.get("stderr"),
+            changes(parts.getOrDefault("changes", "")),
+            parts.get("isolation")),
+        details);
+  }
+
+  private static @Nullable String shortened(@Nullable String text, int limit) {
+    if (text == null || text.isEmpty()) {
+      return null;
+    }
+    if (text.length() <= limit) {
+      return text;
+    }
+    int front = limit - limit / 2;
+    int back = text.length() - limit / 2;
+    // Half a character is none.
+    front -= front > 0 && Character.isHighSurrogate(text.charAt(front - 1)) ? 1 : 0;
+    back += back < text.length() && Character.isLowSurrogate(text.charAt(back)) ? 1 : 0;
+    return "%s\n… [%,d characters in all] …\n%s"
+        .formatted(text.substring(0, front), text.length(), text.substring(back));
+  }
+
+  private static String changes(List<FileChange> changes) {
+    var items = new ArrayList<String>();
+    for (FileChange change : changes.subList(0, Math.min(changes.size(), MAX_CHANGES))) {
+      items.add(change.path());
+      items.add(change.action().name());
+      items.add(String.valueOf(change.size()));
+      items.add(String.valueOf(change.directory()));
+    }
+    return Lines.ofList(items);
+  }
+
+  private static List<FileChange> changes(String text) {
+    List<String> items = Lines.toList(text);
+    var changes = new ArrayList<FileChange>();
+    for (int i = 0; i + 3 < items.size(); i += 4) {
+      changes.add(
+          new FileChange(
+              items.get(i),
+              FileChange.Action.valueOf(items.get(i + 1)),
+              Long.parseLong(items.get(i + 2)),
+              Boolean.parseBoolean(items.get(i + 3))));
+    }
+    return changes;
+  }
+
+  private static void put(Map<String, String> parts, String name, @Nullable Object value) {
+    if (value != null) {
+      parts.put(name, value.toString());
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package dev.carrel.control.audit;
+
+import dev.carrel.control.store.Database;
+import dev.carrel.spi.SandboxId;
+import java.security.MessageDigest;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.jdbi.v3.core.Handle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The end of the chain, to which records are added in transactions of the database's one writer.
+ * Kept in memory: who changes the last row has no say in what the next one is chained to.
+ */
+final class Chain {
+  private final Database database;
+  private final int outputChars;
+  // For who writes to the database, and so for one thread at a time.
+  private final MessageDigest sha256 = RequestDigest.sha256();
+  private @Nullable Head tentative;
+  private Head committed;
+
+  Chain(Database database, int outputChars, Head head) {
+    this.database = database;
+    this.outputChars = outputChars;
+    this.committed = head;
+  }
+
+  /** The last record that is in the database for good. */
+  synchronized Head head() {
+    return committed;
+  }
+
+  /** Waits until there is a record after this one; false when none came in time. */
+  synchronized boolean await(long sequence, long millis) throws InterruptedException {
+    long end = System.nanoTime() + millis * 1_000_000;
+    while (committed.sequence() <= sequence) {
+      long left = (end - System.nanoTime()) / 1_000_000;
+      if (left <= 0) {
+        return false;
+      }
+      wait(left);
+    }
+    return true;
+  }
+
+  /** Adds a record in the caller's transaction; it counts when that is committed. */
+  void append(Handle handle, AuditEntry entry) {
+    Head before = tentative;
+    if (before == null) {
+      before = head();
+      database.afterwards(this::settle);
+    }
+    SandboxId sandbox = entry.who().sandbox();
+    var open =
+        new StoredRecord(
+            before.sequence() + 1,
+            ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()),
+            entry.who().tenant(),
+            entry.who().namespace(),
+            sandbox == null ? null : sandbox.value(),
+            entry.action(),
+            Body.text(entry, outputChars),
+            new byte[0]);
+    StoredRecord row = open.withHash(open.hashAfter(before.hash(), sha256));
+    tentative = before;
+    AuditStore.insert(handle, row);
+    tentative = new Head(row.sequence(), row.hash());
+  }
+
+  private synchronized void settle(boolean kept) {
+    Head reached = tentative;
+    if (kept && reached != null) {
+      committed = reached;
+      notifyAll();
+    }
+    tentative = null;
+  }
+}

@@ -1,0 +1,70 @@
+package dev.carrel.control.context;
+
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.audit.RequestDigest;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** Puts cells on record. */
+final class CodeAudit {
+  private final Audit audit;
+
+  CodeAudit(Audit audit) {
+    this.audit = audit;
+  }
+
+  /** The result, once it is on record; failed, when that could not be. */
+  CodeResult over(RunningSandbox sandbox, Asked asked, CodeResult result) {
+    if (!audit.enabled()) {
+      return result;
+    }
+    try {
+      audit.write(entry(sandbox, asked, result));
+      return result;
+    } catch (SandboxException e) {
+      return result.unrecorded(e.message());
+    }
+  }
+
+  private static AuditEntry entry(RunningSandbox sandbox, Asked asked, CodeResult result) {
+    CodeError error = result.error();
+    String cause = result.cause().name().toLowerCase(Locale.ROOT);
+    var outcome =
+        new Outcome(
+            error == null ? cause : cause + ": " + error.type(),
+            null,
+            result.duration(),
+            result.stdout().text(),
+            result.stderr().text(),
+            List.of(),
+            sandbox.isolationName());
+    return new AuditEntry(
+        Who.in(sandbox, asked.principal()),
+        "code.run",
+        result.context().value(),
+        digest(asked.request()),
+        outcome,
+        Map.of("language", result.language().wireName(), "code", asked.request().code()));
+  }
+
+  private static String digest(ExecuteCode request) {
+    Language language = request.language();
+    return new RequestDigest()
+        .add("code")
+        .add(request.code())
+        .add(language == null ? null : language.wireName())
+        .add(request.context() == null ? null : request.context().value())
+        .add(String.valueOf(request.timeout()))
+        .hex();
+  }
+
+  /** What was asked, and by whom. */
+  record Asked(String principal, ExecuteCode request) {}
+}

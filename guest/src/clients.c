@@ -16,16 +16,12 @@
 #include "volume.h"
 #include "zygote.h"
 
-/* The proxy's socket belongs to our user; the ids inside must be able to connect to it, and only its folder guards it. */
 static bool
-open_egress(const char *path, struct failure *failure)
+check_egress(const char *path, struct failure *failure)
 {
 	struct stat status;
-	if (path[0] == 0)
-		return true;
-	if (lstat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
-		return give_up(failure, KIND_BAD_REQUEST, "egress", 0, "%s is not a socket", path);
-	return chmod(path, 0666) == 0 || give_up(failure, KIND_ENGINE, "egress", errno, "%s", path);
+	return path[0] == 0 || (path[0] == '/' && lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+		|| give_up(failure, KIND_BAD_REQUEST, "egress", 0, "%s is not a socket", path);
 }
 
 static void
@@ -49,7 +45,7 @@ handle_create(struct spawn *spawn, struct client *client, struct bytes payload, 
 		request.allow_missing = ALL_MEASURES;
 		request.probe = true;
 	} else if (good) {
-		good = parse_create(payload, &request, &failure) && open_egress(request.egress, &failure);
+		good = parse_create(payload, &request, &failure) && check_egress(request.egress, &failure);
 	}
 	int box = good ? boxes_create(spawn, &request, &failure) : -1;
 	if (box < 0)

@@ -215,8 +215,8 @@ prepare(const struct guest_options *options)
 	if (!prepare_descriptors(&guest.options.listener) || !loop_open() || !prepare_signals(first))
 		return false;
 	source_set(&listener, guest.options.listener, listener_ready);
-	if (options->egress != NULL && !relay_open(options->egress)) {
-		fprintf(stderr, "guest: cannot relay 127.0.0.1:%d to %s: %s\n", RELAY_PORT, options->egress, strerror(errno));
+	if (options->egress != NULL && !relay_open(options->egress, options->egress_port_file)) {
+		fprintf(stderr, "guest: cannot relay 127.0.0.1 to %s: %s\n", options->egress, strerror(errno));
 		return false;
 	}
 	return source_watch(&listener, EPOLLIN) && source_watch(&signals, EPOLLIN);

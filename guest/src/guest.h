@@ -24,6 +24,7 @@ struct guest_options {
 	bool own_uid;		  /* the guest has a uid of its own and may change to `uid` */
 	const char *workspace;	  /* "/workspace"; another folder only where there is no isolation */
 	const char *egress;	  /* host proxy's socket as seen inside, or NULL: no relay */
+	const char *egress_port_file; /* see relay_open */
 };
 
 /* Serves until SHUTDOWN or, when not PID 1, until the listener's owner kills us. Never returns to a caller that has

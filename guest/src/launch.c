@@ -163,9 +163,12 @@ child(struct plan *plan)
 	if (!write_all(plan->report, &report, sizeof report) || !report.ready)
 		_exit(1);
 	close(plan->report);
+	char egress[HOST_PATH_MAX + 32];
+	bool out = plan->egress[0] != 0;
+	if (out)
+		snprintf(egress, sizeof egress, "/run/carrel/egress%s", strrchr(plan->egress, '/'));
 	struct guest_options options = {.listener = plan->listener, .uid = INSIDE_UID, .gid = INSIDE_UID,
-		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace",
-		.egress = plan->egress[0] != 0 ? "/run/carrel/egress.sock" : NULL};
+		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL};
 	_exit(guest_run(&options));
 }
 

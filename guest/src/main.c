@@ -19,7 +19,7 @@ static int
 usage(void)
 {
 	fprintf(stderr,
-		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH]\n"
+		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH [--egress-port-file FILE]]\n"
 		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
 		"       guest version\n");
 	return 2;
@@ -101,6 +101,8 @@ init_main(int argc, char **argv)
 			options.workspace = value;
 		else if (strcmp(name, "--egress") == 0)
 			options.egress = value;
+		else if (strcmp(name, "--egress-port-file") == 0)
+			options.egress_port_file = value;
 		else if (strcmp(name, "--uid") == 0 ? !read_id(value, &options.uid)
 						    : strcmp(name, "--gid") != 0 || !read_id(value, &options.gid))
 			return usage();

@@ -2,9 +2,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -211,10 +213,26 @@ listener_ready(struct source *source, uint32_t events)
 		close(fd);
 }
 
-bool
-relay_open(const char *egress)
+static bool
+tell_port(int fd, const char *port_file)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(RELAY_PORT)};
+	struct sockaddr_in address;
+	socklen_t length = sizeof address;
+	char text[16];
+	if (getsockname(fd, (struct sockaddr *)&address, &length) != 0)
+		return false;
+	int size = snprintf(text, sizeof text, "%d\n", ntohs(address.sin_port));
+	int file = open(port_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool good = file >= 0 && write(file, text, (size_t)size) == size;
+	if (file >= 0)
+		close(file);
+	return good;
+}
+
+bool
+relay_open(const char *egress, const char *port_file)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port_file != NULL ? 0 : RELAY_PORT)};
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (strlen(egress) >= sizeof proxy.sun_path) {
 		errno = ENAMETOOLONG;
@@ -225,7 +243,7 @@ relay_open(const char *egress)
 	source_set(&listener, fd, listener_ready);
 	return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) == 0 &&
 	       bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 128) == 0 &&
-	       source_watch(&listener, EPOLLIN);
+	       (port_file == NULL || tell_port(fd, port_file)) && source_watch(&listener, EPOLLIN);
 }
 
 bool

@@ -7,9 +7,10 @@
 
 #define RELAY_PORT 3128
 
-/* Listens. The first connection starts the relay, a process of its own that goes when it has had nothing to do. False with
- * errno when the port cannot be had. */
-bool relay_open(const char *egress);
+/* Listens. The first connection starts the relay, a process of its own that goes when it has had nothing to do. Where the
+ * loopback is the host's own, any free port is taken and written to `port_file`; NULL: RELAY_PORT. False with errno when the
+ * port cannot be had. */
+bool relay_open(const char *egress, const char *port_file);
 
 /* A child of ours was reaped. */
 void relay_reaped(pid_t pid);

@@ -20,6 +20,7 @@
 
 #define ENTRIES_MAX 128 /* top-level entries of an image */
 #define EMPTY "run/carrel/empty"
+#define EGRESS "run/carrel/egress"
 
 static int run_fd = -1, lib_fd = -1, egress_fd = -1, image_fd = -1, root_fd = -1;
 
@@ -27,6 +28,16 @@ static bool
 failed(struct failure *failure, const char *step, const char *what)
 {
 	return give_up(failure, KIND_ENGINE, step, errno, "%s", what);
+}
+
+/* The folder and not the socket: a server that starts again binds a new socket in the same folder. */
+static int
+open_folder_of(const char *path)
+{
+	char folder[HOST_PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", path);
+	*strrchr(folder, '/') = 0;
+	return open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 bool
@@ -39,7 +50,7 @@ rootfs_open_sources(const struct plan *plan, struct failure *failure)
 		return failed(failure, "mount", plan->run);
 	if ((lib_fd = open(plan->lib, flags | O_DIRECTORY)) < 0)
 		return failed(failure, "mount", plan->lib);
-	if (plan->egress[0] != 0 && (egress_fd = open(plan->egress, flags)) < 0)
+	if (plan->egress[0] != 0 && (egress_fd = open_folder_of(plan->egress)) < 0)
 		return failed(failure, "egress", plan->egress);
 	const char *image = plan->image[0] != 0 ? plan->image : "/";
 	if ((image_fd = open(image, flags | O_DIRECTORY)) < 0)
@@ -353,7 +364,7 @@ static bool
 make_skeleton(struct failure *failure)
 {
 	static const char *const folders[] = {"proc", "dev", "dev/pts", "dev/shm", "tmp", "workspace", "run", "run/carrel", EMPTY,
-		"opt", "opt/carrel"};
+		EGRESS, "opt", "opt/carrel"};
 	static const char *const nodes[] = {"dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty"};
 	static const char *const links[][2] = {{"pts/ptmx", "dev/ptmx"}, {"/proc/self/fd", "dev/fd"}, {"/proc/self/fd/0", "dev/stdin"},
 		{"/proc/self/fd/1", "dev/stdout"}, {"/proc/self/fd/2", "dev/stderr"}};
@@ -365,7 +376,7 @@ make_skeleton(struct failure *failure)
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
 		if (symlink(links[i][0], links[i][1]) != 0)
 			return failed(failure, "root", links[i][1]);
-	return egress_fd < 0 || make_file("run/carrel/egress.sock", NULL, failure);
+	return true;
 }
 
 bool
@@ -377,6 +388,8 @@ rootfs_build(struct plan *plan, struct failure *failure)
 		return false;
 	if (!graft(lib_fd, "opt/carrel"))
 		return failed(failure, "root", "/opt/carrel");
+	if (egress_fd >= 0 && !graft(egress_fd, EGRESS))
+		return failed(failure, "egress", plan->egress);
 	/* One sweep over everything so far; what is mounted after it is ours and has flags of its own. */
 	if (k_mount_setattr(root_fd, "", AT_EMPTY_PATH | K_AT_RECURSIVE,
 		    K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV)
@@ -385,8 +398,6 @@ rootfs_build(struct plan *plan, struct failure *failure)
 	measure_applied(&plan->measures, MEASURE_READ_ONLY_ROOT, "read-only, nosuid, nodev, all mounts below it too");
 	if (!mount_writable(plan, failure) || !mount_dev(plan, failure) || !mount_proc(plan, failure))
 		return false;
-	if (egress_fd >= 0 && !graft(egress_fd, "run/carrel/egress.sock"))
-		return failed(failure, "egress", plan->egress);
 	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		return failed(failure, "root", "pivot_root");
 	return true;

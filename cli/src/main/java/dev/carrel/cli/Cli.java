@@ -84,6 +84,7 @@ public final class Cli {
     commands.put("files", () -> files(session));
     commands.put("snapshot", () -> snapshot(session));
     commands.put("volume", () -> volume(session));
+    commands.put("egress", () -> egress(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
@@ -122,6 +123,17 @@ public final class Cli {
         .addSubcommand(new VolumeCommand.Create(session))
         .addSubcommand(new VolumeCommand.ListAll(session))
         .addSubcommand(new VolumeCommand.Delete(session));
+  }
+
+  private static CommandLine egress(Session session) {
+    return new CommandLine(new EgressCommand())
+        .addSubcommand(new EgressCommand.Show(session))
+        .addSubcommand(new EgressChange.Allow(session))
+        .addSubcommand(new EgressChange.Deny(session))
+        .addSubcommand(new EgressChange.Remove(session))
+        .addSubcommand(new EgressChange.Set(session))
+        .addSubcommand(new EgressCommand.Decisions(session))
+        .addSubcommand(new EgressCommand.Presets(session));
   }
 
   private static CommandLine files(Session session) {

@@ -1,7 +1,10 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.NetworkPolicy;
 import dev.carrel.sdk.SandboxOptions;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -54,6 +57,18 @@ final class SandboxShape {
       description = "Whose secrets and rules it has (default: default).")
   private @Nullable String namespace;
 
+  @Option(
+      names = "--allow",
+      paramLabel = "RULE",
+      description = "Let it reach a host, such as example.com or *.example.com:8443; repeatable.")
+  private List<String> allow = List.of();
+
+  @Option(
+      names = "--preset",
+      paramLabel = "NAME",
+      description = "Let it reach a set of hosts, such as packages or github; repeatable.")
+  private Set<String> presets = Set.of();
+
   SandboxOptions options() {
     return SandboxOptions.defaults()
         .withImage(image)
@@ -65,6 +80,13 @@ final class SandboxShape {
         .withPids(pids)
         .withIsolated(isolated ? Boolean.TRUE : null)
         .withEnvVars(env)
-        .withNamespace(namespace);
+        .withNamespace(namespace)
+        .withNetwork(network());
+  }
+
+  private @Nullable NetworkPolicy network() {
+    return allow.isEmpty() && presets.isEmpty()
+        ? null
+        : NetworkPolicy.NOTHING.withAllow(allow).withPresets(presets);
   }
 }

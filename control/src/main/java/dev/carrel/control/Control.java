@@ -5,6 +5,8 @@ import dev.carrel.control.admission.Queue;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.SigningKey;
 import dev.carrel.control.context.Contexts;
+import dev.carrel.control.egress.Egress;
+import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
@@ -47,7 +49,9 @@ public final class Control implements AutoCloseable {
   private final Telemetry telemetry = new Telemetry();
   private final LiveSettings live;
   private final Audit audit;
+  private final Gates gates;
   private final Sandboxes sandboxes;
+  private final Egress egress;
   private final Queue queue;
   private final Creates creates;
   private final Execs execs;
@@ -67,16 +71,20 @@ public final class Control implements AutoCloseable {
             settings.audit(),
             settings.dataDirectory(),
             SigningKey.openOrCreate(settings.dataDirectory().resolve("signing.key")));
+    var events = new Events();
+    gates = new Gates(settings.network(), database, events);
     sandboxes =
         new Sandboxes(
             live::sandboxes,
             settings.pools(),
             engines,
+            gates,
             database,
             telemetry,
-            new Events(),
+            events,
             audit,
             clock);
+    egress = new Egress(sandboxes, gates);
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry);
     creates = new Creates(sandboxes, queue, keys, telemetry);
@@ -161,6 +169,10 @@ public final class Control implements AutoCloseable {
     return contexts;
   }
 
+  public Egress egress() {
+    return egress;
+  }
+
   public Files files() {
     return files;
   }
@@ -191,6 +203,7 @@ public final class Control implements AutoCloseable {
     }
     contexts.close();
     execs.close();
+    gates.close();
     database.flush();
     audit.close();
     database.close();
@@ -217,6 +230,7 @@ public final class Control implements AutoCloseable {
 
   private void recover() {
     List<RunningSandbox> found = new Recovery(sandboxes, engines).run();
+    gates.sweep();
     Set<SandboxId> ids =
         found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet());
     execs.recoverLost(ids);

@@ -3,6 +3,7 @@ package dev.carrel.control;
 import dev.carrel.control.admission.QueueSettings;
 import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
+import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
@@ -26,7 +27,8 @@ public record ControlSettings(
     FileSettings files,
     KeySettings keys,
     QueueSettings queue,
-    AuditSettings audit) {
+    AuditSettings audit,
+    NetworkSettings network) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -39,7 +41,8 @@ public record ControlSettings(
         FileSettings.defaults(),
         KeySettings.defaults(),
         QueueSettings.defaults(),
-        AuditSettings.defaults());
+        AuditSettings.defaults(),
+        NetworkSettings.defaults(dataDirectory.resolve("egress")));
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -53,7 +56,8 @@ public record ControlSettings(
         files,
         keys,
         queue,
-        audit);
+        audit,
+        network);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -67,7 +71,8 @@ public record ControlSettings(
         files,
         keys,
         queue,
-        audit);
+        audit,
+        network);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -81,7 +86,8 @@ public record ControlSettings(
         newFiles,
         keys,
         queue,
-        audit);
+        audit,
+        network);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -95,7 +101,8 @@ public record ControlSettings(
         files,
         newKeys,
         queue,
-        audit);
+        audit,
+        network);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -109,7 +116,23 @@ public record ControlSettings(
         files,
         keys,
         queue,
-        audit);
+        audit,
+        network);
+  }
+
+  public ControlSettings withNetwork(NetworkSettings newNetwork) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        newNetwork);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -123,7 +146,8 @@ public record ControlSettings(
         files,
         keys,
         newQueue,
-        audit);
+        audit,
+        network);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -137,6 +161,7 @@ public record ControlSettings(
         files,
         keys,
         queue,
-        newAudit);
+        newAudit,
+        network);
   }
 }

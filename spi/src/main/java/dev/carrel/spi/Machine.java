@@ -6,6 +6,9 @@ import java.util.Optional;
 
 /** One running sandbox as its engine sees it. Safe for many threads. */
 public interface Machine {
+  /** Where a machine with a loopback of its own has the relay to its proxy. */
+  int PROXY_PORT = 3128;
+
   SandboxId id();
 
   /** What was applied to this machine. */
@@ -16,6 +19,11 @@ public interface Machine {
 
   /** A fresh connection to the guest, to be used for one operation. */
   ByteChannel openGuest() throws IOException;
+
+  /** The port of 127.0.0.1, as seen inside, that leads to the proxy. */
+  default int proxyPort() {
+    return PROXY_PORT;
+  }
 
   /** Counters since the start; all zero where the engine cannot measure. */
   Usage usage();

@@ -4,6 +4,7 @@ import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -30,6 +31,7 @@ final class Births {
   private final Room room;
   private final SandboxStore store;
   private final WorkspaceVolumes volumes;
+  private final WayOut wayOut;
   private final Life life;
   private final Snapshots snapshots;
   private final WarmPools pools;
@@ -42,6 +44,7 @@ final class Births {
       Room room,
       SandboxStore store,
       WorkspaceVolumes volumes,
+      WayOut wayOut,
       Life life,
       Snapshots snapshots,
       PoolSettings poolSettings,
@@ -53,6 +56,7 @@ final class Births {
     this.room = room;
     this.store = store;
     this.volumes = volumes;
+    this.wayOut = wayOut;
     this.life = life;
     this.snapshots = snapshots;
     this.events = events;
@@ -65,13 +69,13 @@ final class Births {
 
   /** As {@link Sandboxes#obtain}. */
   Sandboxes.Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
-    SandboxRules.network(request.networkEnabled());
+    Policy network = wayOut.settle(request.network(), Policy.NOTHING);
     Engine engine = engines.choose(request.engine(), request.isolation());
     SnapshotId from = request.storage().snapshot();
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
     for (int attempt = 1; ; attempt++) {
       RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
-      Sandbox row = row(caller, request, engine, box, snapshot);
+      Sandbox row = row(caller, request, network, engine, box, snapshot);
       try (Turn _ = life.turn(row.id())) {
         about.accept(row.id());
         switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
@@ -120,7 +124,7 @@ final class Births {
             null,
             source.limits(),
             source.expiry(),
-            source.networkEnabled(),
+            source.network(),
             source.isolated(),
             source.envVars(),
             source.metadata(),
@@ -157,6 +161,7 @@ final class Births {
   private Sandbox row(
       Caller caller,
       CreateSandbox request,
+      Policy network,
       Engine engine,
       @Nullable RunningSandbox box,
       @Nullable Snapshot snapshot) {
@@ -182,7 +187,7 @@ final class Births {
             null,
             rules.limits(request.size(), snapshot),
             rules.expiry(request.expiry(), persistent),
-            false,
+            network,
             Boolean.TRUE.equals(request.isolated()),
             SandboxRules.environment(request.envVars()),
             SandboxRules.metadata(request.metadata()),
@@ -251,7 +256,7 @@ final class Births {
     public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
       Engine engine = engines.choose(pool.engine(), null);
       CreateSandbox request = CreateSandbox.defaults().withImage(pool.image());
-      Sandbox row = row(NOBODY, request, engine, null, null);
+      Sandbox row = row(NOBODY, request, Policy.NOTHING, engine, null, null);
       if (row.volume() != null) {
         volume.accept(row.volume().id());
       }

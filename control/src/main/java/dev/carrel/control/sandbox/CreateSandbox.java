@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SnapshotId;
@@ -23,7 +24,7 @@ public record CreateSandbox(
     Size size,
     Expiry expiry,
     Storage storage,
-    @Nullable Boolean networkEnabled,
+    Network network,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
@@ -47,7 +48,7 @@ public record CreateSandbox(
         new Size(null, null, null, null),
         new Expiry(null, null, null),
         Storage.DEFAULT,
-        null,
+        Network.DEFAULT,
         Map.of(),
         Map.of(),
         null,
@@ -63,7 +64,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -79,7 +80,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -95,7 +96,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -111,7 +112,7 @@ public record CreateSandbox(
         newSize,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -127,7 +128,7 @@ public record CreateSandbox(
         size,
         newExpiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -143,14 +144,14 @@ public record CreateSandbox(
         size,
         expiry,
         newStorage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
         namespace);
   }
 
-  public CreateSandbox withNetworkEnabled(boolean newNetworkEnabled) {
+  public CreateSandbox withNetwork(Network newNetwork) {
     return new CreateSandbox(
         image,
         engine,
@@ -159,7 +160,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        newNetworkEnabled,
+        newNetwork,
         envVars,
         metadata,
         sessionKey,
@@ -175,7 +176,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         newEnvVars,
         metadata,
         sessionKey,
@@ -191,7 +192,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         newSessionKey,
@@ -207,7 +208,7 @@ public record CreateSandbox(
         size,
         expiry,
         storage,
-        networkEnabled,
+        network,
         envVars,
         metadata,
         sessionKey,
@@ -226,6 +227,19 @@ public record CreateSandbox(
       @Nullable Long idleTimeoutSeconds, @Nullable OnIdle onIdle, @Nullable Long maxLifeSeconds) {
     public static Expiry idle(long seconds, @Nullable OnIdle then) {
       return new Expiry(seconds, then, null);
+    }
+  }
+
+  /**
+   * What it may reach.
+   *
+   * @param enabled without a policy: the operator's usual one, or nothing
+   */
+  public record Network(@Nullable Boolean enabled, @Nullable Policy policy) {
+    public static final Network DEFAULT = new Network(null, null);
+
+    public static Network of(Policy policy) {
+      return new Network(null, policy);
     }
   }
 

@@ -39,6 +39,7 @@ final class Life {
 
   private final LifeSettings settings;
   private final Machines machines;
+  private final WayOut wayOut;
   private final Room room;
   private final SandboxStore store;
   private final WorkspaceVolumes volumes;
@@ -58,6 +59,7 @@ final class Life {
   Life(
       LifeSettings settings,
       Machines machines,
+      WayOut wayOut,
       Room room,
       SandboxStore store,
       WorkspaceVolumes volumes,
@@ -66,12 +68,18 @@ final class Life {
       InstantSource clock) {
     this.settings = settings;
     this.machines = machines;
+    this.wayOut = wayOut;
     this.room = room;
     this.store = store;
     this.volumes = volumes;
     this.telemetry = telemetry;
     this.events = events;
     this.clock = clock;
+  }
+
+  /** What commands need to know of the network. */
+  Map<String, String> networkEnvironment() {
+    return wayOut.environment();
   }
 
   /** The time by which lives are measured. */
@@ -173,6 +181,7 @@ final class Life {
             .activity(now, row.counters())
             .build();
     live.row(started);
+    wayOut.begin(started, row.startedAt() == null);
     live.touch();
     running.put(row.id(), live);
     boolean written;
@@ -342,6 +351,8 @@ final class Life {
       Bounded.run("resume of " + row.id(), FREEZE_LIMIT, machine::resume);
     }
     adopted.paused(paused);
+    wayOut.open(row.id());
+    wayOut.begin(row, false);
     running.put(row.id(), adopted);
     return adopted;
   }
@@ -392,6 +403,7 @@ final class Life {
       // A loop's end: the engine sweeps what is left at the next start.
       LOG.error("the late machine of sandbox {} could not be ended", id, e);
     } finally {
+      wayOut.close(id);
       stragglers.remove(id);
     }
   }

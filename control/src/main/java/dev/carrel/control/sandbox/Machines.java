@@ -10,24 +10,30 @@ import dev.carrel.spi.SandboxException;
 final class Machines {
   private final Engines engines;
   private final SandboxRules rules;
+  private final WayOut wayOut;
 
-  Machines(Engines engines, SandboxRules rules) {
+  Machines(Engines engines, SandboxRules rules, WayOut wayOut) {
     this.engines = engines;
     this.rules = rules;
+    this.wayOut = wayOut;
   }
 
   /** A machine for this sandbox and nobody else; returns when its guest answers. */
   Machine obtain(Sandbox row) {
     Sandbox.Volume volume = row.volume();
-    return engine(row.engine())
-        .start(
-            row.id(),
-            new MachineSpec(
-                rules.root(row.image()),
-                row.limits(),
-                null,
-                volume == null ? null : volume.id(),
-                row.isolated()));
+    var spec =
+        new MachineSpec(
+            rules.root(row.image()),
+            row.limits(),
+            wayOut.open(row.id()),
+            volume == null ? null : volume.id(),
+            row.isolated());
+    try {
+      return engine(row.engine()).start(row.id(), spec);
+    } catch (RuntimeException e) {
+      wayOut.close(row.id());
+      throw e;
+    }
   }
 
   private Engine engine(String name) {

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.egress.Policy;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -7,12 +8,22 @@ import org.jspecify.annotations.Nullable;
 public record PatchSandbox(
     CreateSandbox.Size size,
     CreateSandbox.Expiry expiry,
-    @Nullable Boolean networkEnabled,
+    CreateSandbox.Network network,
     @Nullable Map<String, String> envVars,
     @Nullable Map<String, String> metadata) {
 
   public PatchSandbox {
     envVars = envVars == null ? null : Map.copyOf(envVars);
     metadata = metadata == null ? null : Map.copyOf(metadata);
+  }
+
+  /** Another policy, and nothing else. */
+  public static PatchSandbox network(Policy policy) {
+    return new PatchSandbox(
+        new CreateSandbox.Size(null, null, null, null),
+        new CreateSandbox.Expiry(null, null, null),
+        CreateSandbox.Network.of(policy),
+        null,
+        null);
   }
 }

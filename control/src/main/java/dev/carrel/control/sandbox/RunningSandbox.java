@@ -13,6 +13,7 @@ import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
@@ -37,6 +38,7 @@ public final class RunningSandbox {
   /** As /etc/passwd in every sandbox calls the one who runs its commands. */
   private static final String USER = "carrel";
 
+  private static final String NOT_PROXIED = "localhost,127.0.0.1,::1";
   private static final int MAX_COMMAND = 120;
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
@@ -49,6 +51,7 @@ public final class RunningSandbox {
   private final Machine machine;
   private final Guest guest;
   private final Life life;
+  private final Map<String, String> network;
   private final Sandbox.Counters before;
   private final LongAdder execCount = new LongAdder();
   private final LongAdder execMillis = new LongAdder();
@@ -75,7 +78,8 @@ public final class RunningSandbox {
     this.guest = Guest.of(machine);
     this.life = life;
     this.before = row.counters();
-    this.environment = environment(row.envVars());
+    this.network = proxy(machine.proxyPort(), life.networkEnvironment());
+    this.environment = environment(network, row.envVars());
     // The clock may have been set back since the row was written: a use to come would last long.
     this.lastActivityMillis =
         Math.min(row.lastActivityAt().toEpochMilli(), life.now().toEpochMilli());
@@ -110,7 +114,7 @@ public final class RunningSandbox {
 
   /** What every sandbox has before its owner adds to it. */
   public static Map<String, String> usualEnvironment() {
-    return environment(Map.of());
+    return environment(proxy(Machine.PROXY_PORT, Map.of()), Map.of());
   }
 
   /** Puts a warm interpreter into the machine, where that is possible. */
@@ -287,7 +291,7 @@ public final class RunningSandbox {
 
   void row(Sandbox newRow) {
     row = newRow;
-    environment = environment(newRow.envVars());
+    environment = environment(network, newRow.envVars());
   }
 
   /** The sandbox with its present counters. */
@@ -349,14 +353,29 @@ public final class RunningSandbox {
     return fresh;
   }
 
-  private static Map<String, String> environment(Map<String, String> own) {
+  private static Map<String, String> environment(
+      Map<String, String> network, Map<String, String> own) {
     var environment = new LinkedHashMap<String, String>();
     environment.put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     environment.put("HOME", Sandbox.WORKSPACE);
     environment.put("USER", USER);
     environment.put("LANG", "C.UTF-8");
+    environment.putAll(network);
     environment.putAll(own);
     return Map.copyOf(environment);
+  }
+
+  private static Map<String, String> proxy(int port, Map<String, String> clients) {
+    var variables = new LinkedHashMap<>(clients);
+    // Not socks: clients without support for it fail even for what needs none.
+    for (String name : List.of("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")) {
+      variables.put(name, "http://127.0.0.1:" + port);
+      variables.put(name.toLowerCase(Locale.ROOT), "http://127.0.0.1:" + port);
+    }
+    variables.put("NO_PROXY", NOT_PROXIED);
+    variables.put("no_proxy", NOT_PROXIED);
+    variables.put("NODE_USE_ENV_PROXY", "1");
+    return variables;
   }
 
   /** A use of the sandbox that has begun. */

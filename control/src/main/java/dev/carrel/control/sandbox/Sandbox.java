@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxId;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param isolated nothing but its own guest ever starts a process in it: interpreters start from
  *     scratch
  * @param limits in force; the asked ones until it has started
+ * @param network what it may reach
  * @param volume what /workspace is kept in; null: in memory, gone with the machine
  * @param startedAt when its present or last machine started; null until one has
  */
@@ -36,7 +38,7 @@ public record Sandbox(
     @Nullable Isolation isolation,
     Limits limits,
     Expiry expiry,
-    boolean networkEnabled,
+    Policy network,
     boolean isolated,
     Map<String, String> envVars,
     Map<String, String> metadata,

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
 import java.time.Instant;
@@ -14,6 +15,7 @@ final class SandboxDraft {
   private @Nullable Isolation isolation;
   private Limits limits;
   private Sandbox.Expiry expiry;
+  private Policy network;
   private Map<String, String> envVars;
   private Map<String, String> metadata;
   private Sandbox.@Nullable Volume volume;
@@ -30,6 +32,7 @@ final class SandboxDraft {
     this.isolation = before.isolation();
     this.limits = before.limits();
     this.expiry = before.expiry();
+    this.network = before.network();
     this.envVars = before.envVars();
     this.metadata = before.metadata();
     this.volume = before.volume();
@@ -60,6 +63,11 @@ final class SandboxDraft {
 
   SandboxDraft expiry(Sandbox.Expiry newExpiry) {
     expiry = newExpiry;
+    return this;
+  }
+
+  SandboxDraft network(Policy newNetwork) {
+    network = newNetwork;
     return this;
   }
 
@@ -107,7 +115,7 @@ final class SandboxDraft {
         isolation,
         limits,
         expiry,
-        before.networkEnabled(),
+        network,
         before.isolated(),
         envVars,
         metadata,

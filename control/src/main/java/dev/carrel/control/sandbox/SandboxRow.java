@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Lines;
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
@@ -25,7 +26,7 @@ final class SandboxRow {
   static final String CHANGES =
       """
       memory_bytes = :memory, cpus = :cpus, pids = :pids, disk_bytes = :disk, open_files = :files,
-      idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, env_vars = :env,
+      idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, network = :network, env_vars = :env,
       metadata = :metadata, volume_id = :volume, volume_name = :volumeName,
       last_activity_at = :active, exec_count = :execs, exec_total_ms = :execMillis,
       bytes_uploaded = :uploaded, bytes_downloaded = :downloaded\
@@ -39,7 +40,7 @@ final class SandboxRow {
                 """
                 INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-                  on_idle, max_life_ms, network_enabled, isolated, env_vars, metadata, session_key,
+                  on_idle, max_life_ms, network, isolated, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
                   bytes_uploaded, bytes_downloaded)
                 VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
@@ -58,7 +59,6 @@ final class SandboxRow {
         .bind("image", s.image())
         .bind("engine", s.engine())
         .bind("runtime", s.runtime())
-        .bind("network", s.networkEnabled())
         .bind("isolated", s.isolated())
         .bind("key", s.sessionKey())
         .bind("created", s.createdAt().toEpochMilli())
@@ -77,6 +77,7 @@ final class SandboxRow {
         .bind("idle", s.expiry().idleTimeout().toMillis())
         .bind("onIdle", s.expiry().onIdle().wireName())
         .bind("life", s.expiry().maxLife().toMillis())
+        .bind("network", s.network().text())
         .bind("env", Lines.ofMap(s.envVars()))
         .bind("metadata", Lines.ofMap(s.metadata()))
         .bind("volume", volume == null ? null : volume.id().value())
@@ -112,7 +113,7 @@ final class SandboxRow {
             Duration.ofMillis(row.getLong("idle_timeout_ms")),
             OnIdle.parse(text(row, "on_idle")),
             Duration.ofMillis(row.getLong("max_life_ms"))),
-        row.getBoolean("network_enabled"),
+        Policy.parse(text(row, "network")),
         row.getBoolean("isolated"),
         Lines.toMap(text(row, "env_vars")),
         Lines.toMap(text(row, "metadata")),

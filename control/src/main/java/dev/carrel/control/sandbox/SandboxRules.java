@@ -95,7 +95,6 @@ final class SandboxRules {
 
   /** The sandbox as it would be after the change; the disk's size never changes. */
   Sandbox patched(Sandbox now, PatchSandbox patch) {
-    network(patch.networkEnabled());
     Limits old = now.limits();
     CreateSandbox.Size size = patch.size();
     if (size.diskMb() != null && size.diskMb() != old.disk().mebibytes()) {
@@ -165,14 +164,6 @@ final class SandboxRules {
           "max_life_seconds", "must be between 1 and " + max.toSeconds());
     }
     return Duration.ofSeconds(seconds);
-  }
-
-  static void network(@Nullable Boolean enabled) {
-    if (Boolean.TRUE.equals(enabled)) {
-      throw SandboxException.invalid(
-              "network_enabled", "not available yet: a sandbox has its own loopback and no more")
-          .withHint("leave it out, and bring what the code needs in as files");
-    }
   }
 
   static Map<String, String> environment(Map<String, String> variables) {

@@ -31,6 +31,7 @@ public final class Sandboxes {
   private final SandboxStore store;
   private final VolumeStore volumeStore;
   private final WorkspaceVolumes volumes;
+  private final WayOut wayOut;
   private final Life life;
   private final NamedVolumes named;
   private final Snapshots snapshots;
@@ -43,6 +44,7 @@ public final class Sandboxes {
       Supplier<SandboxSettings> settings,
       PoolSettings poolSettings,
       Engines engines,
+      WayOut wayOut,
       Database database,
       Telemetry telemetry,
       Events events,
@@ -56,9 +58,19 @@ public final class Sandboxes {
     LifeSettings times = settings.get().life();
     this.volumeStore = new VolumeStore(database);
     this.volumes = new WorkspaceVolumes(volumeStore, engines, times.orphanMinAge());
+    this.wayOut = wayOut;
     this.life =
         new Life(
-            times, new Machines(engines, rules), room, store, volumes, telemetry, events, clock);
+            times,
+            new Machines(engines, rules, wayOut),
+            wayOut,
+            room,
+            store,
+            volumes,
+            telemetry,
+            events,
+            clock);
+    life.listen(wayOut);
     room.eviction(new Eviction(() -> settings.get().life().evictWhenFull(), life, telemetry));
     this.named = new NamedVolumes(engines, rules, volumeStore, volumes, times, journal);
     this.snapshots =
@@ -72,6 +84,7 @@ public final class Sandboxes {
             room,
             store,
             volumes,
+            wayOut,
             life,
             snapshots,
             poolSettings,
@@ -155,7 +168,12 @@ public final class Sandboxes {
     requireVisible(caller, id);
     try (Turn _ = life.turn(id)) {
       Sandbox now = get(caller, id);
-      Sandbox next = rules.patched(now, patch);
+      Sandbox next =
+          rules
+              .patched(now, patch)
+              .edit()
+              .network(wayOut.settle(patch.network(), now.network()))
+              .build();
       RunningSandbox live = life.find(id);
       if (live != null) {
         next = next.edit().limits(applied(live, now, next)).build();
@@ -166,6 +184,7 @@ public final class Sandboxes {
       }
       if (live != null) {
         live.row(next);
+        wayOut.apply(next);
       }
       journal.done(caller, now.tenant(), now.namespace(), id, "sandbox.patch", id.value());
     }

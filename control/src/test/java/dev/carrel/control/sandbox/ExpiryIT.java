@@ -97,7 +97,7 @@ final class ExpiryIT {
           new PatchSandbox(
               new CreateSandbox.Size(null, null, null, null),
               new CreateSandbox.Expiry(null, null, 3600L),
-              null,
+              CreateSandbox.Network.DEFAULT,
               null,
               null));
       Sandbox sandbox = sandboxes.create(ALICE, mortal);

@@ -3,6 +3,7 @@ package dev.carrel.control.sandbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.control.sandbox.IdlePolicy.Verdict;
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxId;
@@ -97,7 +98,7 @@ final class IdlePolicyTest {
         null,
         new Limits(DataSize.ofMebibytes(512), 1, 512, DataSize.ofMebibytes(512), 1024),
         new Sandbox.Expiry(idle, onIdle, life),
-        false,
+        Policy.NOTHING,
         false,
         Map.of(),
         Map.of(),

@@ -190,7 +190,7 @@ final class PauseIT {
                 new PatchSandbox(
                     new CreateSandbox.Size(256L, 0.5, null, 64),
                     new CreateSandbox.Expiry(null, null, null),
-                    null,
+                    CreateSandbox.Network.DEFAULT,
                     null,
                     null));
     assertThat(patched.limits().memory().mebibytes()).isEqualTo(256);
@@ -208,7 +208,7 @@ final class PauseIT {
                         new PatchSandbox(
                             new CreateSandbox.Size(null, null, null, null),
                             new CreateSandbox.Expiry(null, null, null),
-                            null,
+                            CreateSandbox.Network.DEFAULT,
                             Map.of("A", "b"),
                             null)))
         .matches(e -> e.code() == ErrorCode.WRONG_STATE);

@@ -10,6 +10,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.egress.Policy;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -232,7 +234,7 @@ final class SandboxesIT {
             new PatchSandbox(
                 new CreateSandbox.Size(512L, null, null, null),
                 CreateSandbox.Expiry.idle(60, null),
-                false,
+                CreateSandbox.Network.DEFAULT,
                 null,
                 Map.of("k", "v")));
     assertThat(patched.expiry().idleTimeout()).isEqualTo(Duration.ofMinutes(1));
@@ -246,7 +248,7 @@ final class SandboxesIT {
             new PatchSandbox(
                 new CreateSandbox.Size(null, null, null, null),
                 new CreateSandbox.Expiry(null, null, null),
-                null,
+                CreateSandbox.Network.DEFAULT,
                 Map.of("A", "b"),
                 null))) {
       assertThatExceptionOfType(SandboxException.class)
@@ -257,7 +259,10 @@ final class SandboxesIT {
 
   @Test
   void badRequestsNameTheField() {
-    refused("network_enabled", CreateSandbox.defaults().withNetworkEnabled(true));
+    refused(
+        "network.presets",
+        CreateSandbox.defaults()
+            .withNetwork(CreateSandbox.Network.of(Policy.NOTHING.withPresets(Set.of("all")))));
     refused("memory_mb", sized(1L, null, null, null));
     refused("memory_mb", sized(Long.MAX_VALUE, null, null, null));
     refused("cpu_cores", sized(null, Double.NaN, null, null));
@@ -356,7 +361,7 @@ final class SandboxesIT {
     return new PatchSandbox(
         new CreateSandbox.Size(memoryMb, cpuCores, diskMb, null),
         new CreateSandbox.Expiry(null, null, null),
-        null,
+        CreateSandbox.Network.DEFAULT,
         null,
         null);
   }

@@ -62,7 +62,8 @@ public record Configuration(
                 FileKeys.read(settings),
                 IdempotencyKeys.read(settings),
                 QueueKeys.read(settings),
-                AuditKeys.read(settings)),
+                AuditKeys.read(settings),
+                EgressKeys.read(settings, storage, environment)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

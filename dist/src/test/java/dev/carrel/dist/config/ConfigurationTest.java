@@ -6,18 +6,25 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.carrel.control.admission.QueueSettings;
 import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
+import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.egress.AddressRange;
+import dev.carrel.egress.EgressSettings;
+import dev.carrel.egress.Host;
+import dev.carrel.egress.HostPattern;
+import dev.carrel.egress.Rule;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
 import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -154,6 +161,18 @@ class ConfigurationTest {
             "audit.checkpoint-interval", "702s",
             "audit.max-age", "703s",
             "audit.max-size", "704"));
+    ALL.putAll(
+        Map.of(
+            "egress.deny", "*.evil.example",
+            "egress.allow-private", "10.1.0.0/16,mirror.example:8080",
+            "egress.hosts", "mirror.example=10.1.2.3",
+            "egress.presets", "packages",
+            "egress.packages", "mirror.example GET",
+            "egress.allow-observe", "true",
+            "egress.max-connections", "700",
+            "egress.max-total-connections", "701",
+            "egress.connect-timeout", "702s",
+            "egress.idle-timeout", "703s"));
   }
 
   private final Configuration usual = Configuration.from(Settings.none(), USER);
@@ -331,6 +350,36 @@ class ConfigurationTest {
                 312));
     assertThat(changed.control().files())
         .isEqualTo(new FileSettings(new DataSize(400), 401, 402, 403, new DataSize(404)));
+  }
+
+  @Test
+  void egressKeysReachTheirFields() {
+    NetworkSettings network = changed.control().network();
+    assertThat(network.directory()).isEqualTo(Path.of("/srv/run/egress"));
+    assertThat(network.usualPresets()).containsExactly("packages");
+    assertThat(network.allowObserve()).isTrue();
+    assertThat(network.packages().more()).containsExactly(Rule.parse("mirror.example GET"));
+    assertThat(network.proxy())
+        .isEqualTo(
+            new EgressSettings(
+                List.of(HostPattern.parse("*.evil.example")),
+                List.of(HostPattern.parse("mirror.example:8080")),
+                List.of(AddressRange.parse("10.1.0.0/16")),
+                Map.of(Host.parse("mirror.example"), List.of(InetAddress.ofLiteral("10.1.2.3"))),
+                700,
+                701,
+                Duration.ofSeconds(702),
+                Duration.ofSeconds(703)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"egress.deny=*", "egress.hosts=a.example", "egress.allow-private=10.0.0.0/99"})
+  void aHostThatCannotBeReadStopsTheStart(String setting) {
+    String[] parts = setting.split("=", 2);
+    assertThatThrownBy(() -> configuration(Map.of(parts[0], parts[1])))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining(parts[0]);
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.carrel.sdk;
 import com.fasterxml.jackson.core.type.TypeReference;
 import java.net.URI;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,7 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
   private static final TypeReference<UsageList> USAGE = new TypeReference<>() {};
+  private static final TypeReference<PresetList> PRESETS = new TypeReference<>() {};
   private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
 
   private final Transport transport;
@@ -97,6 +99,11 @@ public final class Carrel implements AutoCloseable {
     return transport.get("/api/v1/queue", QUEUE);
   }
 
+  /** Sets of rules that a policy can name, with what each allows on this server. */
+  public Map<String, List<String>> egressPresets() {
+    return transport.get("/api/v1/egress/presets", PRESETS).presets();
+  }
+
   /** Whether it answers, and which version it is. */
   public Health health() {
     return transport.get("/health", HEALTH);
@@ -117,6 +124,8 @@ public final class Carrel implements AutoCloseable {
   private record LanguageInfo(String name) {}
 
   private record UsageList(List<SandboxUsage> sandboxes) {}
+
+  private record PresetList(Map<String, List<String>> presets) {}
 
   private record EngineList(List<EngineInfo> engines) {}
 }

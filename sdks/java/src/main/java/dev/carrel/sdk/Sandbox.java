@@ -13,6 +13,8 @@ public final class Sandbox {
   private static final TypeReference<ExecList> EXECS = new TypeReference<>() {};
   private static final TypeReference<CodeResult> CODE_RESULT = new TypeReference<>() {};
 
+  private static final TypeReference<EgressInfo> EGRESS = new TypeReference<>() {};
+  private static final TypeReference<DecisionList> DECISIONS = new TypeReference<>() {};
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
   private final Transport transport;
@@ -90,6 +92,21 @@ public final class Sandbox {
     return change("fork");
   }
 
+  /** What it may reach, and what went through. */
+  public EgressInfo egress() {
+    return transport.get(path + "/egress", EGRESS);
+  }
+
+  /** Changes what it may reach, at once; connections that are no longer allowed are cut. */
+  public EgressInfo egress(NetworkPolicy policy) {
+    return transport.put(path + "/egress", policy, EGRESS);
+  }
+
+  /** What was decided since its machine started, latest first. */
+  public List<EgressDecision> egressDecisions() {
+    return transport.get(path + "/egress/decisions", DECISIONS).decisions();
+  }
+
   private Sandbox change(String verb) {
     return new Sandbox(transport, transport.post(path + "/" + verb, Map.of(), INFO));
   }
@@ -158,6 +175,8 @@ public final class Sandbox {
   public Files files() {
     return new Files(transport, path);
   }
+
+  private record DecisionList(List<EgressDecision> decisions) {}
 
   private record ExecList(List<ExecInfo> execs) {}
 }

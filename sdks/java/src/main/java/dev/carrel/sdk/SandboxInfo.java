@@ -35,6 +35,7 @@ public record SandboxInfo(
     String onIdle,
     long maxLifeSeconds,
     boolean networkEnabled,
+    NetworkPolicy network,
     boolean isolated,
     Map<String, String> envVars,
     Map<String, String> metadata,

@@ -23,7 +23,8 @@ public record SandboxOptions(
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
-    @Nullable String namespace) {
+    @Nullable String namespace,
+    @Nullable NetworkPolicy network) {
 
   public SandboxOptions {
     envVars = Map.copyOf(envVars);
@@ -33,7 +34,7 @@ public record SandboxOptions(
   public static SandboxOptions defaults() {
     return new SandboxOptions(
         null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-        Map.of(), Map.of(), null, null);
+        Map.of(), Map.of(), null, null, null);
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -55,7 +56,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** By name, for example {@code native}. */
@@ -78,7 +80,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** The least strength to accept, for example {@code namespaces}. */
@@ -101,7 +104,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withMemoryMb(@Nullable Long value) {
@@ -123,7 +127,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withCpuCores(@Nullable Double value) {
@@ -145,7 +150,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withDiskMb(@Nullable Long value) {
@@ -167,7 +173,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withPids(@Nullable Integer value) {
@@ -189,7 +196,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Stopped after this long without a call; zero means never. */
@@ -212,7 +220,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** What happens when it was idle for long enough: stop, pause or destroy. */
@@ -235,7 +244,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Stopped when its machine has run for this long; zero means never. */
@@ -258,7 +268,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Files in memory, gone with the machine. */
@@ -281,7 +292,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Your volume to use as /workspace, by name; made when there is none. */
@@ -304,7 +316,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Begins with the files of a snapshot. */
@@ -327,7 +340,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withEnvVars(Map<String, String> value) {
@@ -349,7 +363,8 @@ public record SandboxOptions(
         value,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   public SandboxOptions withMetadata(Map<String, String> value) {
@@ -371,7 +386,8 @@ public record SandboxOptions(
         envVars,
         value,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** Whether its contexts start from scratch, never as a fork of a warm interpreter. */
@@ -394,7 +410,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        network);
   }
 
   /** The same key gives the same sandbox until it is deleted. */
@@ -417,7 +434,8 @@ public record SandboxOptions(
         envVars,
         metadata,
         value,
-        namespace);
+        namespace,
+        network);
   }
 
   /** The label inside your tenant whose secrets and rules are its own. */
@@ -440,6 +458,31 @@ public record SandboxOptions(
         envVars,
         metadata,
         sessionKey,
+        value,
+        network);
+  }
+
+  /** What it may reach. */
+  public SandboxOptions withNetwork(@Nullable NetworkPolicy value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        isolated,
+        volume,
+        snapshotId,
+        envVars,
+        metadata,
+        sessionKey,
+        namespace,
         value);
   }
 }

@@ -82,6 +82,11 @@ final class Transport implements AutoCloseable {
     discard(send(request(path).POST(json(body)).header("Content-Type", "application/json")));
   }
 
+  <T> T put(String path, Object body, TypeReference<T> type) {
+    return read(
+        send(request(path).PUT(json(body)).header("Content-Type", "application/json")), type);
+  }
+
   <T> T patch(String path, Object body, TypeReference<T> type) {
     return read(
         send(request(path).method("PATCH", json(body)).header("Content-Type", "application/json")),

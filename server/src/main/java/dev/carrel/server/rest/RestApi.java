@@ -33,6 +33,7 @@ public final class RestApi {
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);
+    new EgressRoutes(control.egress()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);

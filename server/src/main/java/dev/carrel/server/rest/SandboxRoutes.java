@@ -80,7 +80,7 @@ final class SandboxRoutes {
         size(fields),
         expiry(fields),
         storage(fields),
-        fields.bool("network_enabled"),
+        EgressRoutes.network(fields),
         orEmpty(fields.stringMap("env_vars")),
         orEmpty(fields.stringMap("metadata")),
         fields.string("session_key"),
@@ -117,7 +117,7 @@ final class SandboxRoutes {
         new PatchSandbox(
             size(fields),
             expiry(fields),
-            fields.bool("network_enabled"),
+            EgressRoutes.network(fields),
             fields.stringMap("env_vars"),
             fields.stringMap("metadata"));
     exchange.json(

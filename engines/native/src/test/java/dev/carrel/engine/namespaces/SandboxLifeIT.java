@@ -14,15 +14,9 @@ import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
-import dev.carrel.spi.MachineSpec;
-import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -73,34 +67,6 @@ final class SandboxLifeIT extends MachineTests {
     assertThat(spin.exit().timedOut()).isTrue();
     assertThat(machine.usage().cpuNanos() - before).isBetween(1L, Duration.ofMillis(300).toNanos());
     assertThat(machine.limits().cpus()).isEqualTo(0.02);
-  }
-
-  @Test
-  void egressSocketIsReachedThroughTheGuestsRelay() throws Exception {
-    Path socket = runDirectory().resolve("egress.sock");
-    try (var proxy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-      proxy.bind(UnixDomainSocketAddress.of(socket));
-      Thread answering =
-          Thread.startVirtualThread(
-              () -> {
-                try (var client = proxy.accept()) {
-                  client.write(ByteBuffer.wrap("hello".getBytes(StandardCharsets.UTF_8)));
-                } catch (java.io.IOException e) {
-                  throw new java.io.UncheckedIOException(e);
-                }
-              });
-      Machine machine = start(new MachineSpec(new RootImage.Host(), spec().limits(), socket, null));
-      String connect =
-          "import socket; print(socket.create_connection(('127.0.0.1', 3128)).recv(9).decode())";
-
-      Finished finished =
-          Finished.run(Guest.of(machine), Command.of("/usr/bin/python3", "-c", connect));
-
-      assertThat(finished.stdout()).as(finished.stderr()).isEqualTo("hello\n");
-      answering.join();
-    } finally {
-      Files.deleteIfExists(socket);
-    }
   }
 
   @Test

@@ -7,11 +7,14 @@ import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.io.Reader;
+import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Properties;
 
 /** Everything that one machine has on disk: {@code <run>/<id>/}. Gone, the machine is gone. */
@@ -32,6 +35,22 @@ record MachineFolder(SandboxId id, Path path) {
 
   Path socket() {
     return path.resolve("guest.sock");
+  }
+
+  /** Where the guest writes the port that leads to the proxy. */
+  Path portFile() {
+    return path.resolve("proxy.port");
+  }
+
+  /** The port that leads to the proxy; empty when the machine has no way out. */
+  OptionalInt proxyPort() {
+    try {
+      return OptionalInt.of(Integer.parseInt(Files.readString(portFile()).strip()));
+    } catch (NoSuchFileException e) {
+      return OptionalInt.empty();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + portFile(), e);
+    }
   }
 
   Path log() {

@@ -179,6 +179,8 @@ final class ProcessEngine implements Engine {
     command.addAll(List.of("--workspace", workspace.toString()));
     if (spec.egressSocket() != null) {
       command.addAll(List.of("--egress", spec.egressSocket().toString()));
+      // The loopback is the host's own: each guest takes a port that is free.
+      command.addAll(List.of("--egress-port-file", folder.portFile().toString()));
     }
     var builder =
         new ProcessBuilder(command)

@@ -63,6 +63,11 @@ final class ProcessMachine implements Machine {
   }
 
   @Override
+  public int proxyPort() {
+    return folder.proxyPort().orElse(PROXY_PORT);
+  }
+
+  @Override
   public Usage usage() {
     return Usage.NONE;
   }

@@ -1,0 +1,166 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.EgressDecision;
+import dev.carrel.sdk.EgressInfo;
+import dev.carrel.sdk.NetworkPolicy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code carrel egress …}: what sandboxes may reach and have tried to. */
+@Command(
+    name = "egress",
+    description = "Show and change what sandboxes may reach.",
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel egress allow sb1a2b3c example.com '*.example.org' db.example.com:5432",
+      "  carrel egress set sb1a2b3c --preset packages --max-bytes 100000000",
+      "  carrel egress decisions sb1a2b3c"
+    })
+final class EgressCommand extends CommandGroup {
+
+  @Command(name = "show", description = "Show a sandbox's policy and what went through.")
+  static final class Show implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Option(
+        names = "--draft",
+        description = "Show the least policy that allows what passed lately.")
+    private boolean draft;
+
+    Show(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        EgressInfo info = server.carrel().sandboxes().get(id).egress();
+        if (draft && common.json()) {
+          console.json(info.draft());
+        } else if (draft) {
+          print(console, info.draft());
+        } else {
+          print(console, common.json(), info);
+        }
+      }
+      return 0;
+    }
+  }
+
+  static void print(Console console, boolean json, EgressInfo info) {
+    if (json) {
+      console.json(info);
+      return;
+    }
+    print(console, info.policy());
+    console.line(
+        "%-8s %,d bytes out, %,d bytes in"
+            .formatted("used", info.sentBytes(), info.receivedBytes()));
+  }
+
+  private static void print(Console console, NetworkPolicy policy) {
+    boolean shut = policy.allow().isEmpty() && policy.presets().isEmpty();
+    console.line("%-8s %s".formatted("mode", policy.mode()));
+    new TreeSet<>(policy.presets())
+        .forEach(preset -> console.line("%-8s %s".formatted("preset", console.safe(preset))));
+    policy.allow().forEach(rule -> console.line("%-8s %s".formatted("allow", console.safe(rule))));
+    policy.deny().forEach(host -> console.line("%-8s %s".formatted("deny", console.safe(host))));
+    if (policy.maxBytes() > 0) {
+      console.line("%-8s %,d bytes".formatted("budget", policy.maxBytes()));
+    }
+    if (policy.bytesPerSecond() > 0) {
+      console.line("%-8s %,d bytes a second".formatted("pace", policy.bytesPerSecond()));
+    }
+    if (shut && policy.mode().equals("enforce")) {
+      console.note("nothing is allowed; see carrel egress allow --help");
+    }
+  }
+
+  @Command(
+      name = "decisions",
+      description = "Show what a sandbox reached and what was refused, latest first.")
+  static final class Decisions implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    Decisions(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        List<EgressDecision> decisions = server.carrel().sandboxes().get(id).egressDecisions();
+        if (common.json()) {
+          console.json(decisions);
+        } else if (decisions.isEmpty()) {
+          console.note("it has not tried to reach anything since it was started");
+        } else {
+          show(console, decisions);
+        }
+      }
+      return 0;
+    }
+
+    private static void show(Console console, List<EgressDecision> decisions) {
+      var rows = new ArrayList<List<String>>();
+      for (EgressDecision decision : decisions) {
+        rows.add(
+            List.of(
+                decision.outcome(),
+                decision.protocol(),
+                console.safe(decision.host()) + (decision.port() == 0 ? "" : ":" + decision.port()),
+                Long.toString(decision.count()),
+                decision.reason() == null ? "" : decision.reason(),
+                decision.rule() == null
+                    ? console.safe(decision.detail())
+                    : console.safe(decision.rule())));
+      }
+      console.table(List.of("OUTCOME", "BY", "HOST", "COUNT", "REASON", "RULE"), rows);
+    }
+  }
+
+  @Command(name = "presets", description = "Show the sets of hosts that a policy can name.")
+  static final class Presets implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    Presets(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        Map<String, List<String>> presets = server.carrel().egressPresets();
+        if (common.json()) {
+          console.json(presets);
+          return 0;
+        }
+        var rows = new ArrayList<List<String>>();
+        presets.forEach(
+            (name, rules) -> rules.forEach(rule -> rows.add(List.of(name, console.safe(rule)))));
+        console.table(List.of("PRESET", "ALLOWS"), rows);
+      }
+      return 0;
+    }
+  }
+}

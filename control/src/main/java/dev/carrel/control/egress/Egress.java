@@ -1,0 +1,76 @@
+package dev.carrel.control.egress;
+
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.PatchSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.egress.Decision;
+import dev.carrel.egress.Policy;
+import dev.carrel.egress.Rule;
+import dev.carrel.spi.SandboxId;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** What sandboxes may reach and have reached. */
+public final class Egress {
+  private final Sandboxes sandboxes;
+  private final Gates gates;
+
+  public Egress(Sandboxes sandboxes, Gates gates) {
+    this.sandboxes = sandboxes;
+    this.gates = gates;
+  }
+
+  /**
+   * One sandbox's network.
+   *
+   * @param sent bytes, since the sandbox exists
+   * @param draft the least policy that allows what passed lately
+   */
+  public record State(Policy policy, long sent, long received, Policy draft) {}
+
+  public State show(Caller caller, SandboxId id) {
+    Sandbox sandbox = sandboxes.get(caller, id);
+    EgressStore.Use use = gates.use(id).orElseGet(() -> gates.store().find(id));
+    return new State(sandbox.network(), use.sent(), use.received(), draft(gates.decisions(id)));
+  }
+
+  /** Holds at once; connections that it no longer allows are cut. */
+  public State set(Caller caller, SandboxId id, Policy policy) {
+    sandboxes.patch(caller, id, PatchSandbox.network(policy));
+    return show(caller, id);
+  }
+
+  /** What was decided since its machine started, latest first; like decisions are counted. */
+  public List<CountedDecision> decisions(Caller caller, SandboxId id) {
+    sandboxes.requireVisible(caller, id);
+    return gates.decisions(id);
+  }
+
+  /** What each preset allows. */
+  public SortedMap<String, List<Rule>> presets() {
+    var all = new TreeMap<String, List<Rule>>();
+    gates.presets().names().forEach(name -> all.put(name, gates.presets().rules(name)));
+    return all;
+  }
+
+  private static Policy draft(List<CountedDecision> decisions) {
+    var rules = new TreeSet<String>();
+    for (CountedDecision counted : decisions) {
+      Decision decision = counted.last();
+      boolean passed =
+          switch (decision.outcome()) {
+            case ALLOWED, OBSERVED -> true;
+            case DENIED, FAILED -> false;
+          };
+      if (passed) {
+        String host = decision.host().contains(":") ? "[" + decision.host() + "]" : decision.host();
+        boolean web = decision.port() == 80 || decision.port() == 443;
+        rules.add(web ? host : host + ":" + decision.port());
+      }
+    }
+    return Policy.NOTHING.withAllow(rules.stream().map(Rule::parse).toList());
+  }
+}

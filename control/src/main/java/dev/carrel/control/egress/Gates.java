@@ -1,0 +1,257 @@
+package dev.carrel.control.egress;
+
+import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.WayOut;
+import dev.carrel.control.store.Database;
+import dev.carrel.egress.EgressProxy;
+import dev.carrel.egress.Gate;
+import dev.carrel.egress.PackageSources;
+import dev.carrel.egress.Policy;
+import dev.carrel.egress.Presets;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The gates of all machines. Each has a folder of its own, which its machine sees; the folder
+ * outlives this process as the machine does, and the socket in it is bound anew.
+ */
+public final class Gates implements WayOut, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Gates.class);
+  private static final String SOCKET = "egress.sock";
+  private static final int MAX_SOCKET_PATH = 107;
+  private static final FileAttribute<Set<PosixFilePermission>> OURS = permissions("rwx------");
+  // Users inside have ids of their own; the folder above keeps everybody else out.
+  private static final Set<PosixFilePermission> PASSABLE =
+      PosixFilePermissions.fromString("rwx--x--x");
+  private static final Duration NOTED = Duration.ofSeconds(2);
+
+  private final NetworkSettings settings;
+  private final EgressProxy proxy;
+  private final Presets presets;
+  private final Map<String, String> environment;
+  private final EgressStore store;
+  private final Events events;
+  private final Map<SandboxId, Opened> open = new ConcurrentHashMap<>();
+  private final Thread noting;
+  private volatile boolean closed;
+
+  public Gates(NetworkSettings settings, Database database, Events events) {
+    this.settings = settings;
+    var packages = new PackageSources(settings.packages());
+    this.presets = new KnownPresets(packages);
+    this.environment = packages.environment();
+    this.store = new EgressStore(database);
+    this.events = events;
+    try {
+      Files.createDirectories(settings.directory(), OURS);
+      this.proxy = new EgressProxy(settings.proxy(), presets);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot open the proxy in " + settings.directory(), e);
+    }
+    this.noting = Thread.ofVirtual().name("egress-noting").start(this::note);
+  }
+
+  private static final class Opened {
+    private final Gate gate;
+    private final DecisionLog log;
+    private volatile EgressStore.Use before = EgressStore.Use.NONE;
+    private volatile long noted;
+
+    Opened(Gate gate, DecisionLog log) {
+      this.gate = gate;
+      this.log = log;
+    }
+
+    EgressStore.Use use() {
+      return before.plus(gate.sent(), gate.received());
+    }
+  }
+
+  @Override
+  public Policy settle(CreateSandbox.Network asked, Policy now) {
+    Policy policy = asked.policy();
+    Boolean enabled = asked.enabled();
+    if (policy == null) {
+      if (enabled == null || (enabled && now.opens())) {
+        return now;
+      }
+      return enabled ? Policy.NOTHING.withPresets(settings.usualPresets()) : Policy.NOTHING;
+    }
+    if (Boolean.FALSE.equals(enabled) && policy.opens()) {
+      throw SandboxException.invalid(
+          "network_enabled", "is false, but the policy in 'network' opens the network");
+    }
+    for (String preset : policy.presets()) {
+      if (!presets.names().contains(preset)) {
+        throw SandboxException.invalid(
+            "network.presets", "there is no such preset; one of " + presets.names());
+      }
+    }
+    if (policy.mode() == Policy.Mode.OBSERVE && !settings.allowObserve()) {
+      throw SandboxException.invalid(
+              "network.mode", "observe lets everything pass, which this server does not allow")
+          .withHint("the operator can allow it with egress.allow-observe");
+    }
+    return policy;
+  }
+
+  @Override
+  public Path open(SandboxId id) {
+    Path folder = settings.directory().resolve(id.value());
+    Path socket = folder.resolve(SOCKET);
+    if (socket.toString().getBytes(StandardCharsets.UTF_8).length > MAX_SOCKET_PATH) {
+      throw new SandboxException(
+              ErrorCode.ENGINE_FAILED, "the path " + socket + " is too long for a socket")
+          .withHint("choose a run directory with a shorter name");
+    }
+    var log = new DecisionLog(id, events);
+    try {
+      if (!Files.isDirectory(folder)) {
+        Files.createDirectory(folder, OURS);
+        Files.setPosixFilePermissions(folder, PASSABLE);
+      }
+      Opened old = open.put(id, new Opened(proxy.open(id.value(), socket, log), log));
+      if (old != null) {
+        throw new IllegalStateException("sandbox " + id + " has two gates");
+      }
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED, "cannot open the way out of " + id + ": " + e, e);
+    }
+    return socket;
+  }
+
+  @Override
+  public void begin(Sandbox sandbox, boolean fresh) {
+    Opened opened = require(sandbox.id());
+    opened.log.owner(sandbox.tenant());
+    if (!fresh) {
+      EgressStore.Use before = store.find(sandbox.id());
+      opened.before = before;
+      opened.gate.usedBefore(before.sent() + before.received());
+    }
+    opened.gate.policy(sandbox.network());
+  }
+
+  @Override
+  public void apply(Sandbox sandbox) {
+    require(sandbox.id()).gate.policy(sandbox.network());
+  }
+
+  private Opened require(SandboxId id) {
+    Opened opened = open.get(id);
+    if (opened == null) {
+      throw new IllegalStateException("sandbox " + id + " has no gate");
+    }
+    return opened;
+  }
+
+  @Override
+  public Map<String, String> environment() {
+    return environment;
+  }
+
+  @Override
+  public void close(SandboxId id) {
+    Opened opened = open.remove(id);
+    if (opened == null) {
+      return;
+    }
+    proxy.close(opened.gate);
+    noteOne(id, opened);
+    removeFolder(settings.directory().resolve(id.value()));
+  }
+
+  /** Removes what an earlier process left of machines that are gone. */
+  public void sweep() {
+    try (Stream<Path> folders = Files.list(settings.directory())) {
+      for (Path folder : folders.toList()) {
+        boolean known = open.keySet().stream().anyMatch(id -> folder.endsWith(id.value()));
+        if (!known) {
+          removeFolder(folder);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + settings.directory(), e);
+    }
+  }
+
+  private static void removeFolder(Path folder) {
+    try {
+      Files.deleteIfExists(folder.resolve(SOCKET));
+      Files.deleteIfExists(folder);
+    } catch (IOException e) {
+      // The next start sweeps it.
+      LOG.warn("{} was not removed: {}", folder, e.toString());
+    }
+  }
+
+  Presets presets() {
+    return presets;
+  }
+
+  /** How much went through; empty when the sandbox has no machine. */
+  Optional<EgressStore.Use> use(SandboxId id) {
+    return Optional.ofNullable(open.get(id)).map(Opened::use);
+  }
+
+  EgressStore store() {
+    return store;
+  }
+
+  List<CountedDecision> decisions(SandboxId id) {
+    Opened opened = open.get(id);
+    return opened == null ? List.of() : opened.log.all();
+  }
+
+  private void note() {
+    while (!closed) {
+      LockSupport.parkNanos(NOTED.toNanos());
+      open.forEach(Gates.this::noteOne);
+    }
+  }
+
+  private void noteOne(SandboxId id, Opened opened) {
+    EgressStore.Use use = opened.use();
+    long total = use.sent() + use.received();
+    if (total != opened.noted) {
+      opened.noted = total;
+      store.note(id, use);
+    }
+  }
+
+  /** Ends all connections; the folders stay for the machines that go on. */
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(noting);
+    new ArrayList<>(open.entrySet()).forEach(entry -> noteOne(entry.getKey(), entry.getValue()));
+    proxy.close();
+  }
+
+  private static FileAttribute<Set<PosixFilePermission>> permissions(String text) {
+    return PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(text));
+  }
+}

@@ -1,0 +1,122 @@
+package dev.carrel.egress;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+
+/** Carries bodies from one connection to another, piece by piece, never whole. */
+final class Bodies {
+  private static final int MAX_LINE = 1024;
+  private static final int MAX_TRAILERS = 16 * 1024;
+  private static final Pattern CHUNK = Pattern.compile("([0-9a-fA-F]{1,15})(?:[ \t]*;.*)?");
+
+  private Bodies() {}
+
+  /** Told of bytes before they are passed on. */
+  interface Meter {
+    void pass(long bytes) throws RefusedException;
+  }
+
+  /**
+   * @param chunks whether the receiver understands chunks; otherwise only what is in them is sent
+   */
+  static void copy(Framing framing, Wire from, Wire to, boolean chunks, Meter meter)
+      throws IOException, RefusedException {
+    switch (framing) {
+      case Framing.None _ -> {}
+      case Framing.Length(long bytes) -> copy(bytes, from, to, meter);
+      case Framing.Chunked _ -> copyChunks(from, to, chunks, meter);
+      case Framing.UntilClose _ -> copyAll(from, to, meter);
+    }
+  }
+
+  /** Until the sender's end. */
+  static void copyAll(Wire from, Wire to, Meter meter) throws IOException, RefusedException {
+    do {
+      pass(from, to, Long.MAX_VALUE, meter);
+    } while (from.fill());
+  }
+
+  private static void copy(long bytes, Wire from, Wire to, Meter meter)
+      throws IOException, RefusedException {
+    long left = bytes;
+    while (left > 0) {
+      if (!from.input().hasRemaining() && !from.fill()) {
+        throw new EOFException("the body ended too early");
+      }
+      left -= pass(from, to, left, meter);
+    }
+  }
+
+  private static long pass(Wire from, Wire to, long most, Meter meter)
+      throws IOException, RefusedException {
+    ByteBuffer input = from.input();
+    int bytes = (int) Math.min(most, input.remaining());
+    if (bytes == 0) {
+      return 0;
+    }
+    meter.pass(bytes);
+    ByteBuffer piece = input.slice(input.position(), bytes);
+    to.write(piece);
+    input.position(input.position() + bytes);
+    return bytes;
+  }
+
+  private static void copyChunks(Wire from, Wire to, boolean chunks, Meter meter)
+      throws IOException, RefusedException {
+    while (true) {
+      var line = CHUNK.matcher(line(from, MAX_LINE));
+      if (!line.matches()) {
+        throw RefusedException.malformed("a chunk has no size");
+      }
+      long size = Long.parseLong(line.group(1), 16);
+      if (size == 0) {
+        break;
+      }
+      if (chunks) {
+        to.write(Long.toHexString(size) + "\r\n");
+      }
+      copy(size, from, to, meter);
+      if (!line(from, 0).isEmpty()) {
+        throw RefusedException.malformed("a chunk is longer than it says");
+      }
+      if (chunks) {
+        to.write("\r\n");
+      }
+    }
+    // Trailers are fields that nobody has checked: they end here.
+    int left = MAX_TRAILERS;
+    for (String line = line(from, MAX_LINE); !line.isEmpty(); line = line(from, MAX_LINE)) {
+      left -= line.length();
+      if (left < 0) {
+        throw RefusedException.malformed("too many trailers");
+      }
+    }
+    if (chunks) {
+      to.write("0\r\n\r\n");
+    }
+  }
+
+  private static String line(Wire from, int max) throws IOException, RefusedException {
+    for (int i = 0; ; i++) {
+      if (!from.fill(i + 2)) {
+        throw new EOFException("the body ended within a line");
+      }
+      ByteBuffer input = from.input();
+      byte c = input.get(input.position() + i);
+      if (c == '\r') {
+        if (input.get(input.position() + i + 1) != '\n') {
+          throw RefusedException.malformed("a line does not end in CR LF");
+        }
+        byte[] text = new byte[i];
+        input.get(text).position(input.position() + 2);
+        return new String(text, StandardCharsets.ISO_8859_1);
+      }
+      if (i >= max || c == '\n') {
+        throw RefusedException.malformed("a line within a body is wrong or too long");
+      }
+    }
+  }
+}

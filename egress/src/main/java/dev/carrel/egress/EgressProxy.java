@@ -1,0 +1,174 @@
+package dev.carrel.egress;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The proxy: one thread that accepts for all gates and one that ends what takes too long; each
+ * connection has a virtual thread. Safe for many threads.
+ */
+public final class EgressProxy implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EgressProxy.class);
+  private static final Set<PosixFilePermission> FOR_ALL =
+      PosixFilePermissions.fromString("rw-rw-rw-");
+  private static final int BACKLOG = 128;
+  private static final Duration LOOK = Duration.ofSeconds(1);
+  private static final Duration BREATH = Duration.ofMillis(50);
+
+  private final EgressSettings settings;
+  private final Buffers buffers = new Buffers();
+  private final Resolver resolver;
+  private final Dialler dialler;
+  private final Selector selector;
+  private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger open = new AtomicInteger();
+  private final Thread accepting;
+  private final Thread watching;
+  private volatile boolean closed;
+
+  public EgressProxy(EgressSettings settings, Presets presets) throws IOException {
+    this.settings = settings;
+    this.resolver =
+        new Resolver(
+            settings.pinned(), new Addresses(settings.privateHosts(), settings.privateRanges()));
+    this.dialler =
+        new Dialler(
+            new Judge(presets, settings.deny()), resolver, buffers, settings.connectTimeout());
+    this.selector = Selector.open();
+    this.accepting = Thread.ofPlatform().daemon().name("egress-accept").start(this::accept);
+    this.watching = Thread.ofPlatform().daemon().name("egress-watch").start(this::watch);
+  }
+
+  /**
+   * Listens for one sandbox. Whoever can reach the socket is that sandbox, so its folder is for
+   * others to guard.
+   *
+   * @param socket replaced when it is there
+   */
+  public Gate open(String sandbox, Path socket, Gate.Witness witness) throws IOException {
+    Files.deleteIfExists(socket);
+    ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+    try {
+      listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
+      Files.setPosixFilePermissions(socket, FOR_ALL);
+      listener.configureBlocking(false);
+      var gate = new Gate(sandbox, socket, listener, witness);
+      gates.add(gate);
+      listener.register(selector, SelectionKey.OP_ACCEPT, gate);
+      selector.wakeup();
+      return gate;
+    } catch (IOException | RuntimeException e) {
+      listener.close();
+      throw e;
+    }
+  }
+
+  /** Ends the gate with all its connections. */
+  public void close(Gate gate) {
+    gates.remove(gate);
+    gate.close();
+    // Until the selector has looked, the kernel keeps the socket.
+    selector.wakeup();
+  }
+
+  private void accept() {
+    while (!closed) {
+      try {
+        selector.select(key -> acceptOne((Gate) key.attachment()));
+      } catch (IOException e) {
+        // The top of a loop: with no descriptors left there is nothing to do but wait for some.
+        LOG.warn("the proxy cannot accept: {}", e.toString());
+        LockSupport.parkNanos(BREATH.toNanos());
+      } catch (ClosedSelectorException | CancelledKeyException e) {
+        LOG.debug("a gate closed while it was looked at");
+      }
+    }
+  }
+
+  private void acceptOne(Gate gate) {
+    try {
+      SocketChannel channel = gate.listener().accept();
+      if (channel != null) {
+        begin(gate, channel);
+      }
+    } catch (IOException e) {
+      if (!gate.isClosed()) {
+        LOG.warn("the proxy cannot accept for {}: {}", gate.sandbox(), e.toString());
+        LockSupport.parkNanos(BREATH.toNanos());
+      }
+    }
+  }
+
+  private void begin(Gate gate, SocketChannel channel) throws IOException {
+    boolean full = gate.sessions().size() >= settings.maxConnections();
+    if (full || open.get() >= settings.maxTotalConnections()) {
+      refuse(gate, channel, full);
+      return;
+    }
+    open.incrementAndGet();
+    var session =
+        new Session(gate, channel, dialler, buffers, settings.idleTimeout(), open::decrementAndGet);
+    gate.sessions().add(session);
+    if (gate.isClosed()) {
+      session.close();
+    }
+    Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
+  }
+
+  /** Says so without waiting: a fresh connection has room for a few bytes. */
+  private static void refuse(Gate gate, SocketChannel channel, boolean own) throws IOException {
+    try (channel) {
+      var why =
+          new RefusedException(
+              Reason.TOO_MANY,
+              own
+                  ? "this sandbox has too many connections open"
+                  : "the proxy has too many connections open");
+      gate.refused("http", why);
+      channel.configureBlocking(false);
+      channel.write(ByteBuffer.wrap(Denial.http(gate.sandbox(), null, why, true)));
+    }
+  }
+
+  private void watch() {
+    while (!closed) {
+      LockSupport.parkNanos(LOOK.toNanos());
+      long now = System.nanoTime();
+      gates.forEach(gate -> gate.sessions().forEach(session -> session.closeIfLate(now)));
+    }
+  }
+
+  /** Ends everything; the sockets of the gates go too. */
+  @Override
+  public void close() {
+    closed = true;
+    gates.forEach(this::close);
+    try {
+      selector.close();
+    } catch (IOException e) {
+      LOG.warn("the proxy did not close in order: {}", e.toString());
+    }
+    LockSupport.unpark(watching);
+    LockSupport.unpark(accepting);
+    resolver.close();
+  }
+}

@@ -1,0 +1,187 @@
+package dev.carrel.egress;
+
+import java.io.IOException;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Takes the requests of one client to servers. Keeps the connection to the last one of them. */
+final class Forwarding {
+  private static final Set<String> REPEATABLE = Set.of("GET", "HEAD", "OPTIONS");
+  private static final Pattern STATUS = Pattern.compile("[1-5][0-9]{2}");
+
+  private final Session session;
+  private final Wire client;
+  private @Nullable Wire kept;
+  private @Nullable Target keptTo;
+
+  Forwarding(Session session) {
+    this.session = session;
+    this.client = session.client();
+  }
+
+  /**
+   * One exchange; true when the client may send another.
+   *
+   * @throws RefusedException when nothing of an answer has been passed on
+   */
+  boolean forward(HttpRequest request) throws IOException, InterruptedException, RefusedException {
+    Exchange exchange = null;
+    Wire again = takeKept(request);
+    if (again != null) {
+      exchange = ask(request, again);
+    }
+    if (exchange == null) {
+      exchange = ask(request, session.dial(request.asked().target()));
+    }
+    if (exchange == null) {
+      throw new RefusedException(
+          Reason.UNREACHABLE, request.asked().target() + " hung up without an answer");
+    }
+    return relay(request, exchange);
+  }
+
+  /**
+   * A request under way.
+   *
+   * @param body who sends the request's body; null: it has none
+   */
+  private record Exchange(Wire server, HttpHead answer, @Nullable Thread body) {}
+
+  /** The connection to the same server, if the request can be sent again should it be dead. */
+  private @Nullable Wire takeKept(HttpRequest request) throws IOException {
+    Wire wire = kept;
+    kept = null;
+    if (wire == null) {
+      return null;
+    }
+    if (request.asked().target().equals(keptTo)
+        && !request.framing().hasBody()
+        && REPEATABLE.contains(String.valueOf(request.asked().method()))) {
+      return wire;
+    }
+    session.drop(wire);
+    return null;
+  }
+
+  /** Sends the request and reads the head of the answer; null when the server hung up. */
+  private @Nullable Exchange ask(HttpRequest request, Wire server)
+      throws IOException, RefusedException {
+    String head = request.upstreamHead();
+    session.out().pass(head.length());
+    HttpHead answer;
+    Thread body = null;
+    try {
+      server.write(head);
+      if (request.framing().hasBody()) {
+        body = session.start("body", () -> sendBody(request, server));
+      }
+      answer = readAnswer(server);
+    } catch (IOException e) {
+      answer = null;
+    }
+    if (answer == null) {
+      if (body == null) {
+        session.drop(server);
+      }
+      return null;
+    }
+    return new Exchange(server, answer, body);
+  }
+
+  private void sendBody(HttpRequest request, Wire server) throws IOException {
+    try {
+      Bodies.copy(request.framing(), client, server, true, session.out());
+    } catch (RefusedException e) {
+      session.gate().refused(request.asked(), e);
+      session.close();
+    }
+  }
+
+  private static @Nullable HttpHead readAnswer(Wire server) throws IOException, RefusedException {
+    HttpHead answer;
+    try {
+      answer = HttpHead.read(server);
+    } catch (RefusedException e) {
+      throw new RefusedException(Reason.UNREACHABLE, "the answer is not HTTP: " + e.message());
+    }
+    if (answer != null
+        && (answer.start().size() < 2
+            || !answer.start().get(0).matches("HTTP/1\\.[01]")
+            || !STATUS.matcher(answer.start().get(1)).matches()
+            // Nobody was asked to change the protocol.
+            || answer.start().get(1).equals("101"))) {
+      throw new RefusedException(Reason.UNREACHABLE, "the answer is not HTTP");
+    }
+    return answer;
+  }
+
+  /** From here on something of the answer has been passed on: failing is hanging up. */
+  private boolean relay(HttpRequest request, Exchange exchange)
+      throws IOException, InterruptedException, RefusedException {
+    Wire server = exchange.server();
+    HttpHead answer = exchange.answer();
+    while (answer.start().get(1).startsWith("1")) {
+      if (request.version() > 0) {
+        client.write(head(answer, new Framing.None(), true, false));
+      }
+      answer = readAnswer(server);
+      if (answer == null) {
+        return false;
+      }
+    }
+    Framing framing = framing(request, answer);
+    boolean readable = request.version() > 0 || !(framing instanceof Framing.Chunked);
+    boolean open = !(framing instanceof Framing.UntilClose);
+    boolean keeps = request.keepsAlive() && open && readable;
+    boolean isHead = "HEAD".equals(request.asked().method());
+    client.write(head(answer, readable ? framing : new Framing.UntilClose(), keeps, isHead));
+    try {
+      Bodies.copy(framing, server, client, readable, session.in());
+    } catch (RefusedException e) {
+      session.gate().refused(request.asked(), e);
+      return false;
+    }
+    Thread body = exchange.body();
+    if (body != null && body.isAlive()) {
+      // The server has answered before it had heard all.
+      return false;
+    }
+    if (open && answer.start().get(0).endsWith("1") && !answer.says("Connection", "close")) {
+      kept = server;
+      keptTo = request.asked().target();
+    } else {
+      session.drop(server);
+    }
+    return keeps;
+  }
+
+  private static Framing framing(HttpRequest request, HttpHead answer) throws RefusedException {
+    String status = answer.start().get(1);
+    if ("HEAD".equals(request.asked().method()) || status.equals("204") || status.equals("304")) {
+      return new Framing.None();
+    }
+    Framing framing;
+    try {
+      framing = answer.framing();
+    } catch (RefusedException e) {
+      throw new RefusedException(Reason.UNREACHABLE, "the answer is not HTTP: " + e.message());
+    }
+    return framing == null ? new Framing.UntilClose() : framing;
+  }
+
+  private static String head(HttpHead answer, Framing framing, boolean keeps, boolean isHead) {
+    var text = new StringBuilder(512).append("HTTP/1.1 ").append(answer.start().get(1)).append(' ');
+    text.append(answer.start().size() > 2 ? answer.start().get(2) : "").append("\r\n");
+    for (HttpHead.Field field : answer.endToEnd()) {
+      text.append(field.name()).append(": ").append(field.value()).append("\r\n");
+    }
+    if (isHead) {
+      answer
+          .values("Content-Length")
+          .forEach(length -> text.append("Content-Length: ").append(length).append("\r\n"));
+    }
+    text.append(framing.field());
+    return text.append(keeps ? "" : "Connection: close\r\n").append("\r\n").toString();
+  }
+}

@@ -1,0 +1,187 @@
+package dev.carrel.egress;
+
+import java.io.IOException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One sandbox's way out: its socket, its policy and what it has used. Safe for many threads. Until
+ * a policy is set nothing passes.
+ */
+public final class Gate implements AutoCloseable {
+  private final String sandbox;
+  private final Witness witness;
+  private final Path socket;
+  private final ServerSocketChannel listener;
+  private final Set<Session> sessions = ConcurrentHashMap.newKeySet();
+  private final LongAdder sent = new LongAdder();
+  private final LongAdder received = new LongAdder();
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Pace pace = new Pace();
+  private volatile Policy policy = Policy.NOTHING;
+  private volatile long usedBefore;
+
+  /** Who is told of everything that was decided; must not block. */
+  public interface Witness {
+    void decided(Decision decision);
+  }
+
+  Gate(String sandbox, Path socket, ServerSocketChannel listener, Witness witness) {
+    this.sandbox = sandbox;
+    this.socket = socket;
+    this.listener = listener;
+    this.witness = witness;
+  }
+
+  /** What the sandbox is called in messages. */
+  public String sandbox() {
+    return sandbox;
+  }
+
+  /** Holds from the next request on; tunnels that it no longer allows are cut. */
+  public void policy(Policy newPolicy) {
+    policy = newPolicy;
+    sessions.forEach(Session::recheck);
+  }
+
+  public Policy policy() {
+    return policy;
+  }
+
+  /** Counts what was used before this gate was opened. */
+  public void usedBefore(long bytes) {
+    usedBefore = bytes;
+  }
+
+  /** Bytes that went out through this gate. */
+  public long sent() {
+    return sent.sum();
+  }
+
+  /** Bytes that came in through this gate. */
+  public long received() {
+    return received.sum();
+  }
+
+  ServerSocketChannel listener() {
+    return listener;
+  }
+
+  Set<Session> sessions() {
+    return sessions;
+  }
+
+  void decided(Asked asked, Decision.Outcome outcome, String rule) {
+    decided(asked, outcome, null, rule, "");
+  }
+
+  void refused(Asked asked, RefusedException refusal) {
+    decided(
+        asked,
+        refusal.reason().forbids() ? Decision.Outcome.DENIED : Decision.Outcome.FAILED,
+        refusal.reason(),
+        refusal.rule(),
+        refusal.message());
+  }
+
+  /** For what could not even be read. */
+  void refused(String protocol, RefusedException refusal) {
+    witness.decided(
+        new Decision(
+            Instant.now(),
+            protocol,
+            "",
+            0,
+            null,
+            null,
+            Decision.Outcome.FAILED,
+            refusal.reason(),
+            refusal.rule(),
+            refusal.message()));
+  }
+
+  private void decided(
+      Asked asked,
+      Decision.Outcome outcome,
+      @Nullable Reason reason,
+      @Nullable String rule,
+      String detail) {
+    witness.decided(
+        new Decision(
+            Instant.now(),
+            asked.protocol(),
+            asked.target().host().text(),
+            asked.target().port(),
+            asked.method(),
+            asked.path(),
+            outcome,
+            reason,
+            rule,
+            detail));
+  }
+
+  /** Counts bytes on their way out, and waits as the policy's pace demands. */
+  void send(long bytes) throws RefusedException {
+    sent.add(bytes);
+    spend(bytes);
+  }
+
+  void receive(long bytes) throws RefusedException {
+    received.add(bytes);
+    spend(bytes);
+  }
+
+  private void spend(long bytes) throws RefusedException {
+    Policy now = policy;
+    if (now.maxBytes() > 0) {
+      requireBudget(now);
+    }
+    if (now.bytesPerSecond() > 0) {
+      pace.take(bytes, now.bytesPerSecond());
+    }
+  }
+
+  /** Throws when the policy's bytes are used up. */
+  void requireBudget() throws RefusedException {
+    Policy now = policy;
+    if (now.maxBytes() > 0) {
+      requireBudget(now);
+    }
+  }
+
+  private void requireBudget(Policy now) throws RefusedException {
+    if (usedBefore + sent.sum() + received.sum() > now.maxBytes()) {
+      throw new RefusedException(
+          Reason.BUDGET,
+          "max_bytes " + now.maxBytes(),
+          "this sandbox has used its " + now.maxBytes() + " bytes of network");
+    }
+  }
+
+  boolean isClosed() {
+    return closed.get();
+  }
+
+  /** Ends all its connections and removes its socket. */
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      listener.close();
+      Files.deleteIfExists(socket);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException("cannot close " + socket, e);
+    } finally {
+      sessions.forEach(Session::close);
+    }
+  }
+}

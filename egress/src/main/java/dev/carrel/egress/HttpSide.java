@@ -1,0 +1,88 @@
+package dev.carrel.egress;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** HTTP/1.1 as clients speak it to a proxy: whole URLs one after the other, or CONNECT. */
+final class HttpSide {
+  private static final Duration NEXT_REQUEST = Duration.ofMinutes(2);
+  private static final Duration HEAD = Duration.ofSeconds(30);
+
+  private final Session session;
+  private final Wire client;
+  private final @Nullable Target origin;
+  private final Forwarding forwarding;
+
+  /**
+   * @param origin the end of the tunnel within which this is spoken; null: there is none
+   */
+  HttpSide(Session session, @Nullable Target origin) {
+    this.session = session;
+    this.client = session.client();
+    this.origin = origin;
+    this.forwarding = new Forwarding(session);
+  }
+
+  void serve() throws IOException, InterruptedException {
+    boolean more = true;
+    while (more) {
+      if (!client.input().hasRemaining()) {
+        session.within(NEXT_REQUEST);
+        if (!client.fill()) {
+          return;
+        }
+      }
+      session.within(HEAD);
+      more = serveOne();
+    }
+  }
+
+  /** One request; true when another may follow. */
+  private boolean serveOne() throws IOException, InterruptedException {
+    HttpRequest request;
+    try {
+      HttpHead head = HttpHead.read(client);
+      if (head == null) {
+        return false;
+      }
+      request = HttpRequest.of(head, origin);
+    } catch (RefusedException e) {
+      session.gate().refused("http", e);
+      client.write(Denial.http(session.gate().sandbox(), null, e, true));
+      return false;
+    }
+    session.touch();
+    if (request.isConnect()) {
+      return connect(request.asked());
+    }
+    try {
+      session.dialler().permit(session.gate(), request.asked());
+      return forwarding.forward(request);
+    } catch (RefusedException e) {
+      // A body that nobody has read stands before the next request.
+      return refuse(request.asked(), e, request.framing().hasBody() || !request.keepsAlive());
+    }
+  }
+
+  private boolean connect(Asked asked) throws IOException, InterruptedException {
+    if (origin != null) {
+      return refuse(asked, RefusedException.malformed("a tunnel within a tunnel"), true);
+    }
+    var tunnel = new Tunnel(session, asked);
+    try {
+      tunnel.open();
+    } catch (RefusedException e) {
+      return refuse(asked, e, false);
+    }
+    client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    tunnel.run();
+    return false;
+  }
+
+  private boolean refuse(Asked asked, RefusedException why, boolean close) throws IOException {
+    session.gate().refused(asked, why);
+    client.write(Denial.http(session.gate().sandbox(), asked, why, close));
+    return !close;
+  }
+}

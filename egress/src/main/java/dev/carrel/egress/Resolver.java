@@ -1,0 +1,83 @@
+package dev.carrel.egress;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Addresses of hosts. Looking a name up holds a platform thread, so only a few are at it. */
+final class Resolver implements AutoCloseable {
+  private static final int THREADS = 8;
+  private static final int WAITING = 256;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final Map<Host, List<InetAddress>> pinned;
+  private final Addresses addresses;
+  private final ThreadPoolExecutor lookups =
+      new ThreadPoolExecutor(
+          THREADS,
+          THREADS,
+          30,
+          TimeUnit.SECONDS,
+          new ArrayBlockingQueue<>(WAITING),
+          Thread.ofPlatform().daemon().name("egress-resolver-", 0).factory());
+
+  Resolver(Map<Host, List<InetAddress>> pinned, Addresses addresses) {
+    this.pinned = pinned;
+    this.addresses = addresses;
+    lookups.allowCoreThreadTimeOut(true);
+  }
+
+  /**
+   * Where the target is, every address checked: a name that also leads somewhere else than it may
+   * leads nowhere.
+   */
+  List<InetAddress> resolve(Target target) throws RefusedException, InterruptedException {
+    List<InetAddress> fixed = pinned.get(target.host());
+    if (fixed != null) {
+      return fixed;
+    }
+    Optional<InetAddress> literal = target.host().address();
+    List<InetAddress> found = literal.isPresent() ? List.of(literal.get()) : lookUp(target.host());
+    for (InetAddress address : found) {
+      addresses.require(target, address);
+    }
+    return found;
+  }
+
+  private List<InetAddress> lookUp(Host host) throws RefusedException, InterruptedException {
+    // The dot keeps the resolver from trying the host's own search domains.
+    String name = host.hasDots() ? host.text() + "." : host.text();
+    Future<InetAddress[]> lookup;
+    try {
+      lookup = lookups.submit(() -> InetAddress.getAllByName(name));
+    } catch (RejectedExecutionException e) {
+      throw new RefusedException(Reason.TOO_MANY, "too many names are being looked up");
+    }
+    try {
+      return List.of(lookup.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    } catch (TimeoutException e) {
+      lookup.cancel(false);
+      throw new RefusedException(Reason.TIMED_OUT, "looking up " + host + " took too long");
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof UnknownHostException) {
+        throw new RefusedException(Reason.UNRESOLVED, "there is no host " + host);
+      }
+      throw new IllegalStateException("the lookup of " + host + " failed", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    lookups.shutdownNow();
+  }
+}

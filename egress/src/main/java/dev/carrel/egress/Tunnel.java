@@ -1,0 +1,94 @@
+package dev.carrel.egress;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bytes both ways between a client and the host it asked for, whether by CONNECT or by SOCKS. What
+ * can be seen of them is held to that host: the name in the TLS hello, and plain HTTP.
+ */
+final class Tunnel {
+  private static final int WEB = 80;
+  private static final int TLS = 443;
+  private static final Duration HELLO = Duration.ofSeconds(30);
+  // handshake_failure would do too; unrecognized_name says what is the matter.
+  private static final byte[] ALERT = {0x15, 3, 3, 0, 2, 2, 112};
+
+  private final Session session;
+  private final Asked asked;
+  private final Wire client;
+  private @Nullable Wire server;
+  private boolean needsTls;
+
+  Tunnel(Session session, Asked asked) {
+    this.session = session;
+    this.asked = asked;
+    this.client = session.client();
+  }
+
+  /**
+   * Connects, unless it is to the plain web: there each request is looked at and goes by itself.
+   */
+  void open() throws RefusedException, IOException, InterruptedException {
+    Target target = asked.target();
+    Judge.Pass pass;
+    try {
+      pass = session.dialler().permit(session.gate(), asked);
+    } catch (RefusedException e) {
+      if (target.port() == WEB && e.reason() == Reason.METHOD_OR_PATH) {
+        return;
+      }
+      throw e;
+    }
+    needsTls = target.port() == TLS || !pass.namesPort();
+    if (pass.namesPort() || target.port() != WEB) {
+      server = session.dial(target);
+    }
+  }
+
+  /** Returns when both sides have ended. The client knows already that it is connected. */
+  void run() throws IOException, InterruptedException {
+    Wire to = server;
+    if (to == null) {
+      new HttpSide(session, asked.target()).serve();
+      return;
+    }
+    session.holds(asked);
+    Thread down = needsTls ? null : session.start("down", () -> down(to));
+    session.within(HELLO);
+    try {
+      new TlsCheck(asked.target(), needsTls).check(client);
+    } catch (RefusedException e) {
+      session.gate().refused(asked, e);
+      if (down == null) {
+        client.write(ALERT);
+      }
+      return;
+    }
+    // Here a tunnel becomes bytes: nothing has been sent to the server yet, and the whole hello
+    // lies in the client's input. Whoever wants to speak TLS with the client itself begins here.
+    session.touch();
+    if (down == null) {
+      down = session.start("down", () -> down(to));
+    }
+    try {
+      Bodies.copyAll(client, to, session.out());
+      to.endOutput();
+    } catch (RefusedException e) {
+      session.gate().refused(asked, e);
+      return;
+    }
+    down.join();
+  }
+
+  private void down(Wire from) throws IOException {
+    try {
+      Bodies.copyAll(from, client, session.in());
+      client.endOutput();
+    } catch (RefusedException e) {
+      session.gate().refused(asked, e);
+      session.close();
+    }
+  }
+}

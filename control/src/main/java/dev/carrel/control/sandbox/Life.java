@@ -16,6 +16,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -360,9 +361,11 @@ final class Life {
   /** Removes a row with its machine and its volume, whatever its status. */
   void remove(Sandbox row, String cause) {
     // Without the turn: whoever starts it sees that it is not wanted any more.
-    markDestroyed(row, cause);
+    boolean mine = markDestroyed(row, cause);
     try (Turn _ = turns.takeAtLast(row.id())) {
-      store.find(row.id()).ifPresent(this::finishRemoval);
+      RunningSandbox live = mine ? running.get(row.id()) : null;
+      (live == null ? store.find(row.id()) : Optional.of(live.row()))
+          .ifPresent(this::finishRemoval);
     }
   }
 
@@ -373,6 +376,7 @@ final class Life {
     SandboxId id = row.id();
     RunningSandbox live = running.getOrDefault(id, lingering.get(id));
     if (live != null) {
+      live.takeUnsaved(); // nobody will read its counters
       end(live, Duration.ZERO);
     }
     if (remains(id)) {
@@ -380,10 +384,10 @@ final class Life {
       return;
     }
     listeners.forEach(listener -> listener.removed(id));
-    volumes.drop(row);
-    store.remove(row);
-    telemetry.count("sandboxes_destroyed");
-    tell(row, "destroyed", "removed");
+    if (store.remove(row, volumes.erase(row))) {
+      telemetry.count("sandboxes_destroyed");
+      tell(row, "destroyed", "removed");
+    }
   }
 
   private Machine obtain(Sandbox row) {
@@ -434,8 +438,7 @@ final class Life {
       throw e;
     } finally {
       if (!done) {
-        // Not written down, or an engine that fell silent and may have done it: it must not stay
-        // held.
+        // Not written down, or its engine fell silent and may have done it: it must not stay so.
         if (held) {
           letGo(live);
         }
@@ -506,7 +509,9 @@ final class Life {
     if (lingering.remove(live.id(), live)) {
       listeners.forEach(listener -> listener.ended(live.id()));
       volumes.release(live.row());
-      store.note(live.id(), live.lastActivity(), live.counters());
+      if (live.takeUnsaved()) {
+        store.note(live.id(), live.lastActivity(), live.counters());
+      }
     }
   }
 
@@ -579,21 +584,19 @@ final class Life {
         });
   }
 
-  private void markDestroyed(Sandbox row, String cause) {
+  /** False: somebody else did. */
+  private boolean markDestroyed(Sandbox row, String cause) {
     Sandbox current = row;
-    while (current.status() != SandboxStatus.DESTROYED) {
+    while (current != null && current.status() != SandboxStatus.DESTROYED) {
       Sandbox next =
           current.edit().status(SandboxStatus.DESTROYED).ended(now(), current.failure()).build();
       if (store.transition(current, next, cause)) {
-        return;
+        return true;
       }
       // Somebody else moved it on: start from where it is now.
-      Sandbox now = store.find(row.id()).orElse(null);
-      if (now == null) {
-        return;
-      }
-      current = now;
+      current = store.find(row.id()).orElse(null);
     }
+    return false;
   }
 
   private Sandbox current(RunningSandbox live) {

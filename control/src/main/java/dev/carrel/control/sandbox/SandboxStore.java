@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -45,7 +46,7 @@ final class SandboxStore {
           if (full.isPresent()) {
             return full.get();
           }
-          Sandbox made = VolumeStore.claim(handle, sandbox, limit.volumeBytes());
+          Sandbox made = VolumeStore.claim(handle, sandbox, true, limit.volumeBytes());
           SandboxRow.insert(handle, made);
           journal.moved(handle, made, "created", "asked", Actor.principal(made.tenant()));
           return new Reservation.Made(made);
@@ -60,7 +61,7 @@ final class SandboxStore {
           if (full.isPresent()) {
             return full.get();
           }
-          Sandbox made = VolumeStore.claim(handle, next, limit.volumeBytes());
+          Sandbox made = VolumeStore.claim(handle, next, false, limit.volumeBytes());
           return move(handle, from, made, cause)
               ? new Reservation.Made(made)
               : new Reservation.Moved();
@@ -134,10 +135,12 @@ final class SandboxStore {
           next.status().wireName(),
           System.currentTimeMillis(),
           cause);
-      handle.execute(
-          "DELETE FROM transition WHERE sandbox_id = ? AND generation <= ?",
-          from.id().value(),
-          next.generation() - JOURNAL);
+      if (next.generation() > JOURNAL) {
+        handle.execute(
+            "DELETE FROM transition WHERE sandbox_id = ? AND generation <= ?",
+            from.id().value(),
+            next.generation() - JOURNAL);
+      }
       journal.moved(handle, next, next.status().wireName(), cause, Actor.principal(next.tenant()));
     }
     return moved;
@@ -190,16 +193,23 @@ final class SandboxStore {
         });
   }
 
-  /** Removes the row for good; only its id is remembered for a while. */
-  void remove(Sandbox sandbox) {
-    database.write(
+  /**
+   * Removes the row for good; only its id is remembered for a while. False: somebody did before.
+   *
+   * @param volume what it had and is no more, or null
+   */
+  boolean remove(Sandbox sandbox, @Nullable VolumeId volume) {
+    return database.write(
         handle -> {
+          if (volume != null) {
+            VolumeStore.remove(handle, volume);
+          }
           handle.execute(
               "INSERT OR REPLACE INTO deleted_sandbox (id, tenant, deleted_at) VALUES (?, ?, ?)",
               sandbox.id().value(),
               sandbox.tenant(),
               System.currentTimeMillis());
-          return handle.execute("DELETE FROM sandbox WHERE id = ?", sandbox.id().value());
+          return handle.execute("DELETE FROM sandbox WHERE id = ?", sandbox.id().value()) == 1;
         });
   }
 
@@ -396,23 +406,22 @@ final class SandboxStore {
   }
 
   private static Optional<Reservation.Full> full(Handle handle, String tenant, Limit limit) {
-    if (countLive(handle, "") >= limit.total()) {
-      return Optional.of(new Reservation.Full(false));
-    }
-    return countLive(handle, tenant) >= limit.perTenant()
-        ? Optional.of(new Reservation.Full(true))
-        : Optional.empty();
-  }
-
-  private static long countLive(Handle handle, String tenant) {
     return handle
         .createQuery(
-            "SELECT COUNT(*) FROM sandbox WHERE status IN "
+            "SELECT (SELECT COUNT(*) FROM sandbox WHERE status IN "
                 + LIVE
-                + (tenant.isEmpty() ? "" : " AND tenant = :tenant"))
-        .bindMap(tenant.isEmpty() ? Map.of() : Map.of("tenant", tenant))
-        .mapTo(Long.class)
+                + ") AS total, (SELECT COUNT(*) FROM sandbox WHERE tenant = :tenant AND status IN "
+                + LIVE
+                + ") AS own")
+        .bind("tenant", tenant)
+        .map((row, _) -> full(row.getLong("total"), row.getLong("own"), limit))
         .one();
+  }
+
+  private static Optional<Reservation.Full> full(long total, long own, Limit limit) {
+    return total >= limit.total()
+        ? Optional.of(new Reservation.Full(false))
+        : own >= limit.perTenant() ? Optional.of(new Reservation.Full(true)) : Optional.empty();
   }
 
   /** How many live sandboxes there may be, and how large a tenant's volumes together. */

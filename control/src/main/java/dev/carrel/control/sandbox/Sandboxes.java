@@ -217,7 +217,11 @@ public final class Sandboxes {
 
   /** Removes the sandbox and everything in it, whatever its status; twice is as good as once. */
   public void delete(Caller caller, SandboxId id) {
-    Sandbox row = store.find(id).filter(found -> visible(caller, found)).orElse(null);
+    RunningSandbox live = visibleRunning(caller, id);
+    Sandbox row =
+        live != null
+            ? live.snapshot()
+            : store.find(id).filter(found -> visible(caller, found)).orElse(null);
     if (row != null) {
       Actor.by(
           caller,

@@ -32,8 +32,10 @@ final class VolumeStore {
   /**
    * Gives a sandbox its volume, in the transaction that makes it live: its own, or the one with its
    * name unless another sandbox uses that. Returns the sandbox as it is with it.
+   *
+   * @param fresh whether the sandbox was not there before
    */
-  static Sandbox claim(Handle handle, Sandbox sandbox, long maxBytes) {
+  static Sandbox claim(Handle handle, Sandbox sandbox, boolean fresh, long maxBytes) {
     Sandbox.Volume volume = sandbox.volume();
     if (volume == null) {
       return sandbox;
@@ -43,7 +45,7 @@ final class VolumeStore {
     if (named.isPresent()) {
       return claim(handle, sandbox, named.get());
     }
-    if (!exists(handle, volume.id())) {
+    if (fresh || !exists(handle, volume.id())) {
       requireRoom(handle, sandbox.tenant(), sandbox.limits().disk().bytes(), maxBytes);
       insert(
           handle,
@@ -172,7 +174,11 @@ final class VolumeStore {
 
   /** After the volume itself is gone. */
   void remove(VolumeId id) {
-    database.write(handle -> handle.execute("DELETE FROM volume WHERE id = ?", id.value()));
+    database.write(handle -> remove(handle, id));
+  }
+
+  static int remove(Handle handle, VolumeId id) {
+    return handle.execute("DELETE FROM volume WHERE id = ?", id.value());
   }
 
   /** Those without a name that no sandbox has. */

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,15 +62,20 @@ final class WorkspaceVolumes {
 
   /** A sandbox needs its volume no more: its own goes, one with a name is free. */
   void drop(Sandbox row) {
+    VolumeId gone = erase(row);
+    if (gone != null) {
+      store.remove(gone);
+    }
+  }
+
+  /** As {@link #drop}; returns the one whose row the caller is to remove. */
+  @Nullable VolumeId erase(Sandbox row) {
     Sandbox.Volume volume = row.volume();
-    if (volume == null) {
-      return;
-    }
-    if (volume.name() == null) {
-      remove(row.engine(), volume.id());
-    } else {
+    if (volume != null && volume.name() != null) {
       store.release(volume.id(), row.id());
+      return null;
     }
+    return volume != null && erase(row.engine(), volume.id()) ? volume.id() : null;
   }
 
   /** A sandbox's machine is gone, and with it the use of a volume with a name. */
@@ -82,18 +88,24 @@ final class WorkspaceVolumes {
 
   /** Removes one that nobody has; the next sweep does when it cannot be done now. */
   void remove(String engine, VolumeId id) {
+    if (erase(engine, id)) {
+      store.remove(id);
+    }
+  }
+
+  private boolean erase(String engine, VolumeId id) {
     var volumes = engines.find(engine).flatMap(Engine::volumes);
     if (volumes.isEmpty()) {
       // Its row stays for the day when the engine is back.
-      return;
+      return false;
     }
     try {
       volumes.get().remove(id);
     } catch (SandboxException e) {
       LOG.warn("volume {} could not be removed yet: {}", id, e.message());
-      return;
+      return false;
     }
-    store.remove(id);
+    return true;
   }
 
   /**

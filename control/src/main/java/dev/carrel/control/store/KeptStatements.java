@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import org.jdbi.v3.core.statement.DefaultStatementBuilder;
 import org.jdbi.v3.core.statement.StatementContext;
@@ -18,23 +19,30 @@ final class KeptStatements extends DefaultStatementBuilder {
   private static final int MAX_KEPT = 100;
 
   private final Map<String, PreparedStatement> idle = new HashMap<>();
+  // What is closed comes with the text before its named parameters were replaced.
+  private final IdentityHashMap<Statement, String> texts = new IdentityHashMap<>();
 
   @Override
   public PreparedStatement create(Connection connection, String sql, StatementContext context)
       throws SQLException {
     // One that is in use is not here, so a statement within itself gets one of its own.
     PreparedStatement kept = idle.remove(sql);
-    return kept == null || kept.isClosed() ? super.create(connection, sql, context) : kept;
+    PreparedStatement used =
+        kept == null || kept.isClosed() ? super.create(connection, sql, context) : kept;
+    texts.put(used, sql);
+    return used;
   }
 
   @Override
   public void close(Connection connection, String sql, Statement statement) throws SQLException {
-    if (statement instanceof PreparedStatement prepared
+    String text = texts.remove(statement);
+    if (text != null
+        && statement instanceof PreparedStatement prepared
         && !prepared.isClosed()
         && idle.size() < MAX_KEPT) {
       // Values of the last use may be secret, and large.
       prepared.clearParameters();
-      PreparedStatement other = idle.putIfAbsent(sql, prepared);
+      PreparedStatement other = idle.putIfAbsent(text, prepared);
       if (other == null) {
         return;
       }

@@ -2,11 +2,16 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import dev.carrel.spi.Volumes;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -14,11 +19,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A real engine whose starts can be held back. */
+/** A real engine whose starts can be held back, and whose pauses can fail when they are done. */
 final class HeldEngine {
   private final AtomicInteger late = new AtomicInteger();
   private volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile @Nullable Engine real;
+  private volatile boolean losing;
 
   /** From now on no start comes to its end. */
   void holdStart() {
@@ -27,6 +33,11 @@ final class HeldEngine {
 
   void release() {
     gate.countDown();
+  }
+
+  /** From now on a pause does what it is to do and then says that it failed. */
+  void loseAnswerOfPause() {
+    losing = true;
   }
 
   /** Starts that came to their end after they had been held. */
@@ -60,7 +71,11 @@ final class HeldEngine {
         if (held) {
           late.incrementAndGet();
         }
-        return machine;
+        return (Machine)
+            Proxy.newProxyInstance(
+                Machine.class.getClassLoader(),
+                new Class<?>[] {Machine.class},
+                (_, method, arguments) -> called(machine, method, arguments));
       }
 
       @Override
@@ -78,6 +93,18 @@ final class HeldEngine {
         engine.close();
       }
     };
+  }
+
+  private Object called(Machine machine, Method method, Object[] arguments) throws Throwable {
+    try {
+      Object result = method.invoke(machine, arguments);
+      if (losing && method.getName().equals("pause")) {
+        throw new SandboxException(ErrorCode.ENGINE_FAILED, "the answer was lost");
+      }
+      return result;
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
   }
 
   private void await() {

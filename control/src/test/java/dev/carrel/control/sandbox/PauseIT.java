@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** What stands still and goes on, where the kernel can make it so. */
 final class PauseIT {
+  private final HeldEngine engine = new HeldEngine();
   private ControlFixture fixture;
 
   @BeforeEach
@@ -39,7 +40,8 @@ final class PauseIT {
             "native",
             settings ->
                 settings.withSandboxes(
-                    settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50))));
+                    settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50))),
+            engine::around);
   }
 
   @AfterEach
@@ -75,6 +77,20 @@ final class PauseIT {
     assertThat(sandboxes().journal(ALICE, sandbox.id()))
         .extracting(Transition::to)
         .containsExactly(SandboxStatus.RUNNING, SandboxStatus.PAUSED, SandboxStatus.RUNNING);
+  }
+
+  @Test
+  void aPauseOfWhichNobodyKnowsDoesNotStay() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    engine.loseAnswerOfPause();
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> sandboxes().pause(ALICE, sandbox.id()))
+        .withMessageContaining("the answer was lost");
+
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+    assertThat(sandboxes().requireRunning(ALICE, sandbox.id()).machine().paused()).isFalse();
+    assertThat(run(sandbox, "echo on").stdout().text()).isEqualTo("on\n");
   }
 
   @Test

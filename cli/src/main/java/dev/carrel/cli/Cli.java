@@ -89,6 +89,7 @@ public final class Cli {
     commands.put("top", () -> new TopCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
     commands.put("settings", () -> new SettingsCommand(session));
+    commands.put("events", () -> new EventsCommand(session));
     commands.put("audit", () -> new AuditCommand(session));
     commands.put("doctor", () -> new DoctorCommand(session));
     commands.putAll(host.furtherCommands());

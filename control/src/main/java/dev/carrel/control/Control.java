@@ -8,6 +8,7 @@ import dev.carrel.control.context.Contexts;
 import dev.carrel.control.egress.Egress;
 import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.idempotency.RequestKeys;
@@ -72,6 +73,7 @@ public final class Control implements AutoCloseable {
             settings.dataDirectory(),
             SigningKey.openOrCreate(settings.dataDirectory().resolve("signing.key")));
     var events = new Events();
+    var executions = new ExecutionEvents(events);
     gates = new Gates(settings.network(), database, events);
     sandboxes =
         new Sandboxes(
@@ -86,7 +88,7 @@ public final class Control implements AutoCloseable {
             clock);
     egress = new Egress(sandboxes, gates);
     var keys = new RequestKeys(database, settings.keys());
-    queue = new Queue(live.current().queue(), telemetry);
+    queue = new Queue(live.current().queue(), telemetry, events);
     creates = new Creates(sandboxes, queue, keys, telemetry);
     execs =
         new Execs(
@@ -97,7 +99,8 @@ public final class Control implements AutoCloseable {
             keys,
             queue,
             telemetry,
-            audit);
+            audit,
+            executions);
     contexts =
         new Contexts(
             sandboxes,
@@ -108,7 +111,8 @@ public final class Control implements AutoCloseable {
             settings.keys(),
             queue,
             telemetry,
-            audit);
+            audit,
+            executions);
     files = new Files(sandboxes, settings.files(), audit);
     sandboxes.pools().warmUp(contexts);
     recover();

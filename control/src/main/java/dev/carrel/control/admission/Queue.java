@@ -1,19 +1,29 @@
 package dev.carrel.control.admission;
 
+import dev.carrel.control.event.Event;
+import dev.carrel.control.event.Events;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The lines of this server: one for creates, one for commands and code. Safe for many threads. */
 public final class Queue {
+  private static final Duration BETWEEN_NEWS = Duration.ofMillis(100);
+
+  private final Events events;
+  private final AtomicLong told = new AtomicLong(System.nanoTime() - BETWEEN_NEWS.toNanos());
   private final Line creates;
   private final Line executions;
   private volatile Duration maxWait;
 
-  public Queue(QueueSettings settings, Telemetry telemetry) {
+  public Queue(QueueSettings settings, Telemetry telemetry, Events events) {
+    this.events = events;
     creates = new Line(Line.Kind.CREATE, settings.maxCreates(), settings.maxWaiting(), telemetry);
     executions =
         new Line(Line.Kind.EXECUTION, settings.maxExecutions(), settings.maxWaiting(), telemetry);
@@ -35,7 +45,7 @@ public final class Queue {
 
   /** A place for making a sandbox. */
   public Place enterCreate(String tenant, Waiting waiting) throws InterruptedException {
-    return creates.enter(tenant, null, maxWait, waiting);
+    return enter(creates, tenant, null, maxWait, waiting);
   }
 
   /**
@@ -47,7 +57,32 @@ public final class Queue {
       String tenant, SandboxId sandbox, @Nullable Duration timeout, Waiting waiting)
       throws InterruptedException {
     Duration patience = timeout == null || timeout.compareTo(maxWait) > 0 ? maxWait : timeout;
-    return executions.enter(tenant, sandbox, patience, waiting);
+    return enter(executions, tenant, sandbox, patience, waiting);
+  }
+
+  private Place enter(
+      Line line, String tenant, @Nullable SandboxId sandbox, Duration patience, Waiting waiting)
+      throws InterruptedException {
+    try {
+      return line.enter(tenant, sandbox, patience, waiting);
+    } catch (SandboxException e) {
+      tellRefused(line, tenant, sandbox);
+      throw e;
+    }
+  }
+
+  // A storm of refusals must not become a storm of news.
+  private void tellRefused(Line line, String tenant, @Nullable SandboxId sandbox) {
+    long now = System.nanoTime();
+    long before = told.get();
+    if (now - before >= BETWEEN_NEWS.toNanos() && told.compareAndSet(before, now)) {
+      events.tell(
+          tenant,
+          "",
+          Event.QUEUE_BACKPRESSURE,
+          sandbox,
+          Map.of("kind", line.kind().wireName(), "waiting", String.valueOf(line.waiting())));
+    }
   }
 
   /** Each line, with what waits of this tenant. */

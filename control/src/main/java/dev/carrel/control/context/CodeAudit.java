@@ -5,32 +5,46 @@ import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.audit.RequestDigest;
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.spi.ContextId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Puts cells on record. */
+/** Puts cells on record, and tells of them. */
 final class CodeAudit {
   private final Audit audit;
+  private final ExecutionEvents events;
 
-  CodeAudit(Audit audit) {
+  CodeAudit(Audit audit, ExecutionEvents events) {
     this.audit = audit;
+    this.events = events;
+  }
+
+  void begun(RunningSandbox sandbox, ContextId context) {
+    events.started(sandbox.where(), Map.of("context_id", context.value()));
   }
 
   /** The result, once it is on record; failed, when that could not be. */
   CodeResult over(RunningSandbox sandbox, Asked asked, CodeResult result) {
-    if (!audit.enabled()) {
-      return result;
+    CodeResult recorded = result;
+    if (audit.enabled()) {
+      try {
+        audit.write(entry(sandbox, asked, result));
+      } catch (SandboxException e) {
+        recorded = result.unrecorded(e.message());
+      }
     }
-    try {
-      audit.write(entry(sandbox, asked, result));
-      return result;
-    } catch (SandboxException e) {
-      return result.unrecorded(e.message());
-    }
+    events.ended(
+        sandbox.where(),
+        Map.of("context_id", result.context().value()),
+        result.cause(),
+        recorded.success(),
+        result.duration());
+    return recorded;
   }
 
   private static AuditEntry entry(RunningSandbox sandbox, Asked asked, CodeResult result) {

@@ -4,6 +4,7 @@ import dev.carrel.control.admission.Place;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.audit.Audit;
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
@@ -77,7 +78,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       KeySettings keySettings,
       Queue queue,
       Telemetry telemetry,
-      Audit audit) {
+      Audit audit,
+      ExecutionEvents events) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ContextStore(database);
@@ -85,7 +87,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.queue = queue;
     this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
-    this.audit = new CodeAudit(audit);
+    this.audit = new CodeAudit(audit, events);
     timer.setRemoveOnCancelPolicy(true);
     sandboxes.listen(this);
   }
@@ -320,6 +322,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       var run = new Run(running, context, kernel, cell, who);
       whenOver(running, run, place, Queue.left(timeout, place));
       begun = true;
+      audit.begun(running, context.id());
       running.runs(context.language().wireName() + ": " + request.code());
       kernel.execute(cell, request.code());
       return run;

@@ -26,6 +26,7 @@ final class DecisionLog implements Gate.Witness {
   // Oldest first: the least used goes when there is no room.
   private final Map<Key, Counted> counted = new LinkedHashMap<>(16, 0.75f, true);
   private @Nullable String tenant;
+  private volatile String namespace = "";
   private long second;
   private int toldInSecond;
 
@@ -50,8 +51,9 @@ final class DecisionLog implements Gate.Witness {
   }
 
   /** Whose it is; until that is known nobody is told. */
-  synchronized void owner(String newTenant) {
+  synchronized void owner(String newTenant, String newNamespace) {
     tenant = newTenant;
+    namespace = newNamespace;
   }
 
   @Override
@@ -69,7 +71,8 @@ final class DecisionLog implements Gate.Witness {
       owner = toTell(entry, decision) ? tenant : null;
     }
     if (owner != null) {
-      events.tell(owner, "egress." + wireName(decision.outcome()), sandbox, details(decision));
+      events.tell(
+          owner, namespace, "egress." + wireName(decision.outcome()), sandbox, details(decision));
     }
   }
 

@@ -146,7 +146,7 @@ public final class Gates implements WayOut, AutoCloseable {
   @Override
   public void begin(Sandbox sandbox, boolean fresh) {
     Opened opened = require(sandbox.id());
-    opened.log.owner(sandbox.tenant());
+    opened.log.owner(sandbox.tenant(), sandbox.namespace());
     if (!fresh) {
       EgressStore.Use before = store.find(sandbox.id());
       opened.before = before;

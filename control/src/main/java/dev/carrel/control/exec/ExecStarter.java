@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.control.admission.Place;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
@@ -44,6 +45,7 @@ final class ExecStarter {
   private final Queue queue;
   private final Telemetry telemetry;
   private final ExecAudit audit;
+  private final ExecutionEvents events;
 
   ExecStarter(
       ExecSettings settings,
@@ -51,13 +53,15 @@ final class ExecStarter {
       SpillDirectory spills,
       Queue queue,
       Telemetry telemetry,
-      ExecAudit audit) {
+      ExecAudit audit,
+      ExecutionEvents events) {
     this.settings = settings;
     this.store = store;
     this.spills = spills;
     this.queue = queue;
     this.telemetry = telemetry;
     this.audit = audit;
+    this.events = events;
   }
 
   /**
@@ -123,6 +127,12 @@ final class ExecStarter {
           }
         });
     audit.ended(sandbox, live);
+    events.ended(
+        sandbox.where(),
+        Map.of("exec_id", over.id().value(), "exit_code", String.valueOf(exited.code())),
+        exited.cause(),
+        exited.code() == 0,
+        exited.duration());
   }
 
   private LiveExec launch(
@@ -164,6 +174,7 @@ final class ExecStarter {
       if (claim == null) {
         store.started(exec);
       }
+      events.started(sandbox.where(), Map.of("exec_id", id.value()));
       live.begin();
       begun = true;
       return live;

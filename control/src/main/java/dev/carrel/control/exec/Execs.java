@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.audit.Audit;
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.idempotency.RequestKeys.Kind;
@@ -58,7 +59,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
       RequestKeys keys,
       Queue queue,
       Telemetry telemetry,
-      Audit audit) {
+      Audit audit,
+      ExecutionEvents events) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ExecStore(database);
@@ -66,7 +68,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     this.keys = keys;
     this.telemetry = telemetry;
     this.audit = new ExecAudit(audit);
-    this.starter = new ExecStarter(settings, store, spills, queue, telemetry, this.audit);
+    this.starter = new ExecStarter(settings, store, spills, queue, telemetry, this.audit, events);
     sandboxes.listen(this);
   }
 

@@ -80,7 +80,7 @@ final class Births {
         about.accept(row.id());
         switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
           case Reservation.Made(Sandbox made) -> {
-            events.tell(made.tenant(), "sandbox.created", made.id(), Map.of());
+            events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
             RunningSandbox mine = box;
             box = null;
             return new Sandboxes.Obtained(launch(made, mine, snapshot), true);
@@ -141,6 +141,7 @@ final class Births {
         case Reservation.Made(Sandbox made) -> {
           events.tell(
               made.tenant(),
+              made.namespace(),
               "sandbox.created",
               made.id(),
               Map.of("forked_from", source.id().value()));

@@ -483,13 +483,14 @@ final class Life {
   void tell(Sandbox row, Instant end, IdlePolicy.Verdict.End then) {
     events.tell(
         row.tenant(),
+        row.namespace(),
         "sandbox.expiring",
         row.id(),
         Map.of("at", end.toString(), "then", then.how().wireName(), "cause", then.why().cause()));
   }
 
   private void tell(Sandbox row, String what, String cause) {
-    events.tell(row.tenant(), "sandbox." + what, row.id(), Map.of("cause", cause));
+    events.tell(row.tenant(), row.namespace(), "sandbox." + what, row.id(), Map.of("cause", cause));
   }
 
   /** Ends a machine that nobody may use any more. */

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
@@ -96,6 +97,11 @@ public final class RunningSandbox {
 
   public String namespace() {
     return row.namespace();
+  }
+
+  /** For what is told of it. */
+  public ExecutionEvents.Where where() {
+    return new ExecutionEvents.Where(tenant(), namespace(), id());
   }
 
   /** What holds it, in a word. */

@@ -1,5 +1,7 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Event;
+import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Database;
@@ -309,13 +311,34 @@ public final class Sandboxes {
    * @param after the last event seen; null: from now on
    */
   public Events.Subscription events(Caller caller, @Nullable Long after) {
-    return events.listen(tenant(caller), null, after);
+    return events(caller, EventFilter.of(null), after);
+  }
+
+  /**
+   * What happens, as far as the caller may see it.
+   *
+   * @param filter its tenant is the caller's, unless that is an administrator
+   */
+  public Events.Subscription events(Caller caller, EventFilter filter, @Nullable Long after) {
+    return events.listen(visible(caller, filter), after);
+  }
+
+  /** The last events that are kept. */
+  public List<Event> recentEvents(Caller caller, EventFilter filter, int limit) {
+    return events.recent(visible(caller, filter), limit);
+  }
+
+  private EventFilter visible(Caller caller, EventFilter filter) {
+    SandboxId sandbox = filter.sandbox();
+    if (sandbox != null) {
+      requireVisible(caller, sandbox);
+    }
+    return new EventFilter(tenant(caller), filter.namespace(), sandbox, filter.kinds());
   }
 
   /** News of one sandbox. */
   public Events.Subscription events(Caller caller, SandboxId id, @Nullable Long after) {
-    requireVisible(caller, id);
-    return events.listen(tenant(caller), id, after);
+    return events(caller, EventFilter.of(null).withSandbox(id), after);
   }
 
   /** From now on nothing is started; what runs goes on. */

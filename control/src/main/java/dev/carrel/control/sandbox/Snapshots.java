@@ -191,7 +191,12 @@ public final class Snapshots {
   }
 
   private void tell(Sandbox row, String kind, Snapshot snapshot) {
-    events.tell(row.tenant(), kind, row.id(), Map.of("snapshot_id", snapshot.id().value()));
+    events.tell(
+        row.tenant(),
+        row.namespace(),
+        kind,
+        row.id(),
+        Map.of("snapshot_id", snapshot.id().value()));
   }
 
   static void requireSameEngine(Sandbox row, Snapshot snapshot) {

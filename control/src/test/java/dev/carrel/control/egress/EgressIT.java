@@ -11,6 +11,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.event.Event;
+import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.CreateSandbox;
@@ -121,7 +122,9 @@ final class EgressIT {
     fixture = new ControlFixture(engine, settings -> observing(pinned(settings)));
     Sandbox sandbox = create(Policy.NOTHING.withMode(Policy.Mode.OBSERVE));
     Egress egress = fixture.control().egress();
-    Events.Subscription news = fixture.control().sandboxes().events(ALICE, sandbox.id(), null);
+    EventFilter ofEgress =
+        EventFilter.of(null).withSandbox(sandbox.id()).withKinds(Set.of("egress"));
+    Events.Subscription news = fixture.control().sandboxes().events(ALICE, ofEgress, null);
 
     curl(sandbox.id(), url());
     curl(sandbox.id(), url());

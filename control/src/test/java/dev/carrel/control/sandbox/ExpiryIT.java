@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.event.Event;
+import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
@@ -19,6 +20,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What ends by itself, what does not, and who is told. */
@@ -87,7 +89,8 @@ final class ExpiryIT {
   void aLifeThatIsOverIsAnnouncedAndStoppedAndAPatchExtendsIt() throws Exception {
     try (var fixture = fixture(USUAL)) {
       Sandboxes sandboxes = fixture.control().sandboxes();
-      Events.Subscription news = sandboxes.events(ALICE, null);
+      Events.Subscription news =
+          sandboxes.events(ALICE, EventFilter.of(null).withKinds(Set.of("sandbox")), null);
       CreateSandbox mortal =
           CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(0L, null, 2L));
       Sandbox extended = sandboxes.create(ALICE, mortal);

@@ -24,6 +24,7 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<PoolSummary> POOLS = new TypeReference<>() {};
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
+  private static final TypeReference<NewsList> NEWS = new TypeReference<>() {};
   private static final TypeReference<UsageList> USAGE = new TypeReference<>() {};
   private static final TypeReference<PresetList> PRESETS = new TypeReference<>() {};
   private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
@@ -49,7 +50,20 @@ public final class Carrel implements AutoCloseable {
    * @param after the id of the last event seen; null: from now on
    */
   public News news(@Nullable Long after) {
-    return new News(transport.events("/api/v1/events", after));
+    return news(News.Filter.all(), after);
+  }
+
+  /** As {@link #news(Long)}, of some only. */
+  public News news(News.Filter filter, @Nullable Long after) {
+    return new News(
+        transport.events("/api/v1/events" + Transport.query(filter.parameters()), after));
+  }
+
+  /** The last events that the server remembers, oldest first. */
+  public List<News.Event> recentNews(News.Filter filter, int limit) {
+    Map<String, String> parameters = filter.parameters();
+    parameters.put("recent", Integer.toString(limit));
+    return transport.get("/api/v1/events" + Transport.query(parameters), NEWS).events();
   }
 
   /** Volumes that outlive sandboxes. */
@@ -122,6 +136,8 @@ public final class Carrel implements AutoCloseable {
   private record LanguageList(List<LanguageInfo> languages) {}
 
   private record LanguageInfo(String name) {}
+
+  private record NewsList(List<News.Event> events) {}
 
   private record UsageList(List<SandboxUsage> sandboxes) {}
 

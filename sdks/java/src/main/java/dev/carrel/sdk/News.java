@@ -1,6 +1,7 @@
 package dev.carrel.sdk;
 
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +28,41 @@ public final class News implements AutoCloseable {
    * Something that happened.
    *
    * @param id to go on after it, with {@link Carrel#news(Long)}
+   * @param namespace empty when it is about none
    * @param kind for example {@code sandbox.stopped}, or {@code events.missed} after a long absence
    * @param details what else is known, for example {@code cause}
    */
   public record Event(
-      long id, Instant at, String kind, @Nullable String sandboxId, Map<String, String> details) {}
+      long id,
+      Instant at,
+      String kind,
+      String namespace,
+      @Nullable String sandboxId,
+      Map<String, String> details) {}
+
+  /**
+   * Which events are wanted; what is null does not matter.
+   *
+   * @param type whole words or their first part, with commas
+   */
+  public record Filter(
+      @Nullable String namespace, @Nullable String sandbox, @Nullable String type) {
+    public static Filter all() {
+      return new Filter(null, null, null);
+    }
+
+    Map<String, String> parameters() {
+      var parameters = new LinkedHashMap<String, String>();
+      put(parameters, "namespace", namespace);
+      put(parameters, "sandbox", sandbox);
+      put(parameters, "type", type);
+      return parameters;
+    }
+
+    private static void put(Map<String, String> parameters, String name, @Nullable String value) {
+      if (value != null) {
+        parameters.put(name, value);
+      }
+    }
+  }
 }

@@ -74,6 +74,27 @@ final class Connection {
   }
 
   /**
+   * As {@link #watched()}, by who reads what the client sends.
+   *
+   * @param reading returns when the client has gone
+   */
+  void watchedBy(Runnable reading) {
+    if (call.compareAndSet(Call.STEADY, Call.WATCHED)) {
+      Thread.ofVirtual().name("read-" + context.childSocketId()).start(() -> follow(reading));
+    }
+  }
+
+  private void follow(Runnable reading) {
+    try {
+      reading.run();
+    } catch (DataReader.InsufficientDataAvailableException | ServerConnectionException gone) {
+      // As told below.
+    } finally {
+      interrupt(Call.CLIENT_GONE);
+    }
+  }
+
+  /**
    * From now on nothing interrupts the request, and no interrupt is pending. To be called before
    * what it holds is given back: to kill a command takes a connection of its own, which an
    * interrupt would break.

@@ -151,6 +151,9 @@ public final class Dispatcher implements Filter {
 
   private void fail(Exchange exchange, String requestId, Exception e) {
     Problem problem = problem(exchange, requestId, e);
+    if (exchange.upgraded()) {
+      throw new CloseConnectionException("a WebSocket broke off", e);
+    }
     EventStream events = exchange.begunEvents();
     if (events != null) {
       try {

@@ -7,6 +7,7 @@ import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
 import io.helidon.http.Method;
 import io.helidon.http.Status;
+import io.helidon.webserver.CloseConnectionException;
 import io.helidon.webserver.http.RoutingRequest;
 import io.helidon.webserver.http.RoutingResponse;
 import java.io.ByteArrayOutputStream;
@@ -34,6 +35,7 @@ public final class Exchange {
   private @Nullable InputStream body;
   private @Nullable EventStream events;
   private boolean closing;
+  private boolean upgraded;
   private int status;
 
   /** What bounds an exchange. */
@@ -232,6 +234,37 @@ public final class Exchange {
     response.header(HeaderValues.CONNECTION_CLOSE);
     events = new EventStream(response.outputStream(), limits.keepAlive);
     return events;
+  }
+
+  /** Whether the client wants to go on as a WebSocket. */
+  public boolean wantsWebSocket() {
+    return WebSocket.isWanted(this);
+  }
+
+  /**
+   * Goes on as a WebSocket. The caller's going away interrupts this thread; when the handler is
+   * done it must call {@link #hangUp}.
+   */
+  public WebSocket webSocket() {
+    WebSocket socket = WebSocket.open(this, connection);
+    status = Status.SWITCHING_PROTOCOLS_101.code();
+    upgraded = true;
+    return socket;
+  }
+
+  /** How long to wait for something to send before a sign of life is due. */
+  public Duration patience() {
+    return limits.keepAlive;
+  }
+
+  /** Ends the connection, which has its answer. */
+  public CloseConnectionException hangUp() {
+    return new CloseConnectionException("the connection ends with this answer");
+  }
+
+  /** Whether the connection speaks another protocol now. */
+  boolean upgraded() {
+    return upgraded;
   }
 
   /** The event stream, once it was begun. */

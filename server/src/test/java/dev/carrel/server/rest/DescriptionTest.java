@@ -33,6 +33,7 @@ class DescriptionTest {
           Map.entry("Sandbox", SandboxView.class),
           Map.entry("Failure", SandboxView.FailureView.class),
           Map.entry("SandboxPage", SandboxRoutes.Page.class),
+          Map.entry("EventList", EventRoutes.Page.class),
           Map.entry("Event", EventRoutes.View.class),
           Map.entry("Volume", VolumeRoutes.View.class),
           Map.entry("VolumeList", VolumeRoutes.Page.class),

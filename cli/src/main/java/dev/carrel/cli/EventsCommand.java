@@ -1,0 +1,100 @@
+package dev.carrel.cli;
+
+import dev.carrel.sdk.News;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+@Command(name = "events", description = "Show what happened lately, or what happens now.")
+final class EventsCommand implements Callable<Integer> {
+  private final Session session;
+  @Mixin private CommonOptions common = new CommonOptions();
+
+  @Option(names = "--follow", description = "Show events as they happen, until interrupted.")
+  private boolean follow;
+
+  @Option(names = "--namespace", paramLabel = "NAME", description = "Only of this namespace.")
+  private @Nullable String namespace;
+
+  @Option(names = "--sandbox", paramLabel = "ID", description = "Only of this sandbox.")
+  private @Nullable String sandbox;
+
+  @Option(
+      names = "--type",
+      paramLabel = "WORDS",
+      description = "Only these, such as execution,sandbox.stopped.")
+  private @Nullable String type;
+
+  @Option(
+      names = "--after",
+      paramLabel = "ID",
+      description = "With --follow: from the event after this one on.")
+  private @Nullable Long after;
+
+  @Option(
+      names = "--limit",
+      paramLabel = "N",
+      defaultValue = "50",
+      description = "Without --follow: at most so many (default: ${DEFAULT-VALUE}).")
+  private int limit;
+
+  EventsCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() {
+    var filter = new News.Filter(namespace, sandbox, type);
+    Console console = session.console();
+    try (Session.Connection server = session.connect()) {
+      if (follow) {
+        follow(server.carrel().news(filter, after));
+        return 0;
+      }
+      List<News.Event> events = server.carrel().recentNews(filter, limit);
+      if (common.json()) {
+        console.json(Map.of("events", events));
+      } else if (events.isEmpty()) {
+        console.note("nothing happened lately");
+      } else {
+        console.table(
+            List.of("ID", "TIME", "TYPE", "SANDBOX", "DETAILS"),
+            events.stream().map(this::row).toList());
+      }
+      return 0;
+    }
+  }
+
+  private void follow(News stream) {
+    try (News news = stream) {
+      for (Optional<News.Event> next = news.next(); next.isPresent(); next = news.next()) {
+        if (common.json()) {
+          session.console().jsonLine(next.get());
+        } else {
+          session.console().line(String.join("  ", row(next.get())));
+        }
+      }
+    }
+  }
+
+  private List<String> row(News.Event event) {
+    String details =
+        new TreeMap<>(event.details())
+            .entrySet().stream()
+                .map(detail -> detail.getKey() + "=" + detail.getValue())
+                .collect(Collectors.joining(" "));
+    return List.of(
+        Long.toString(event.id()),
+        event.at().toString(),
+        event.kind(),
+        event.sandboxId() == null ? "-" : event.sandboxId(),
+        session.console().safe(details));
+  }
+}

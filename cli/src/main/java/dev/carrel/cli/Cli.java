@@ -87,6 +87,7 @@ public final class Cli {
     commands.put("egress", () -> egress(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
+    commands.put("activity", () -> new ActivityCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
     commands.put("settings", () -> new SettingsCommand(session));
     commands.put("events", () -> new EventsCommand(session));

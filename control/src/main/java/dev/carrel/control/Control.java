@@ -65,7 +65,6 @@ public final class Control implements AutoCloseable {
     engines = new Engines(engineList, settings.sandboxes());
     database = Database.open(settings.dataDirectory().resolve("carrel.db"));
     onShutdown = settings.sandboxes().life().onShutdown();
-    live = new LiveSettings(database, new Values(settings.sandboxes(), settings.queue(), true));
     audit =
         new Audit(
             database,
@@ -75,6 +74,8 @@ public final class Control implements AutoCloseable {
     var events = new Events();
     var executions = new ExecutionEvents(events);
     gates = new Gates(settings.network(), database, events);
+    live =
+        new LiveSettings(database, audit, new Values(settings.sandboxes(), settings.queue(), true));
     sandboxes =
         new Sandboxes(
             live::sandboxes,

@@ -121,6 +121,13 @@ public final class Audit implements SandboxJournal, AutoCloseable {
     return store.page(tenant, query).stream().map(AuditRecord::of).toList();
   }
 
+  /** What went on in a sandbox, newest first. Whether the caller may see that one is checked. */
+  public List<Activity> activity(Caller caller, SandboxId sandbox, int limit) {
+    return page(caller, new AuditQuery(null, sandbox, null, null, null, null, limit)).stream()
+        .map(Activity::of)
+        .toList();
+  }
+
   /** Waits until there is any record after this one; false when none came in time. */
   public boolean await(long sequence, Duration patience) throws InterruptedException {
     return chain.await(sequence, patience.toMillis());

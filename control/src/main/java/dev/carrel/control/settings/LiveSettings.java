@@ -1,5 +1,7 @@
 package dev.carrel.control.settings;
 
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
@@ -23,13 +25,15 @@ public final class LiveSettings {
   private static final Logger LOG = LoggerFactory.getLogger(LiveSettings.class);
 
   private final Database database;
+  private final Audit audit;
   private final Values configured;
   private final List<BiConsumer<Values, Values>> listeners = new CopyOnWriteArrayList<>();
   private final Map<String, Object> changed = new TreeMap<>();
   private volatile Values current;
 
-  public LiveSettings(Database database, Values configured) {
+  public LiveSettings(Database database, Audit audit, Values configured) {
     this.database = database;
+    this.audit = audit;
     this.configured = configured;
     this.current = configured;
     stored().forEach(this::restore);
@@ -160,8 +164,19 @@ public final class LiveSettings {
                       caller.principal());
                 }
               });
+          audit.append(
+              handle,
+              AuditEntry.of(AuditEntry.Who.of(caller), "settings.change", AuditEntry.Outcome.OK)
+                  .withDetails(told(changes)));
           return null;
         });
+  }
+
+  private static Map<String, String> told(Map<String, @Nullable Object> changes) {
+    var told = new TreeMap<String, String>();
+    changes.forEach(
+        (name, value) -> told.put(name, value == null ? "as configured" : value.toString()));
+    return told;
   }
 
   private List<Map.Entry<String, String>> stored() {

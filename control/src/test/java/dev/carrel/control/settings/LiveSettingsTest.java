@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.control.admission.QueueSettings;
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditQuery;
+import dev.carrel.control.audit.AuditSettings;
+import dev.carrel.control.audit.SigningKey;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
@@ -24,37 +28,39 @@ final class LiveSettingsTest {
 
   @Test
   void aChangeOutlivesTheServerAndWinsOverItsConfiguration() {
-    try (Database database = Database.open(folder.resolve("carrel.db"))) {
-      var settings = new LiveSettings(database, CONFIGURED);
+    try (var server = new Server(folder)) {
+      LiveSettings settings = server.settings();
       var told = new ArrayList<Values>();
       settings.listen((_, now) -> told.add(now));
       settings.change(
           ADMIN, Map.of("memory_mb", 96L, "cpu_cores", 0.5, "warm_pool_enabled", false));
       assertThat(settings.sandboxes().memoryMb()).isEqualTo(96);
       assertThat(told).containsExactly(settings.current());
+      assertThat(server.audit.page(ADMIN, AuditQuery.newest(1)).getFirst().entry().details())
+          .containsEntry("memory_mb", "96");
     }
-    try (Database database = Database.open(folder.resolve("carrel.db"))) {
-      var settings = new LiveSettings(database, CONFIGURED);
+    try (var server = new Server(folder)) {
+      LiveSettings settings = server.settings();
       assertThat(settings.sandboxes().memoryMb()).isEqualTo(96);
       assertThat(settings.sandboxes().cpuCores()).isEqualTo(0.5);
       assertThat(settings.current().pools()).isFalse();
       settings.reset(ADMIN);
       assertThat(settings.current()).isEqualTo(CONFIGURED);
     }
-    try (Database database = Database.open(folder.resolve("carrel.db"))) {
-      assertThat(new LiveSettings(database, CONFIGURED).current()).isEqualTo(CONFIGURED);
+    try (var server = new Server(folder)) {
+      assertThat(server.settings().current()).isEqualTo(CONFIGURED);
     }
   }
 
   @Test
   void whatIsStoredButMakesNoSenseIsLeftAside() {
-    try (Database database = Database.open(folder.resolve("carrel.db"))) {
-      database.write(
+    try (var server = new Server(folder)) {
+      server.database.write(
           handle ->
               handle.execute(
                   "INSERT INTO setting VALUES ('memory_mb', 'much', 0, 'x'), ('gone', '1', 0, 'x'),"
                       + " ('pids', '0', 0, 'x'), ('disk_mb', '77', 0, 'x')"));
-      var settings = new LiveSettings(database, CONFIGURED);
+      LiveSettings settings = server.settings();
       assertThat(settings.current())
           .isEqualTo(
               new Values(
@@ -88,8 +94,8 @@ final class LiveSettingsTest {
 
   @Test
   void whoIsNoAdministratorChangesNothing() {
-    try (Database database = Database.open(folder.resolve("carrel.db"))) {
-      var settings = new LiveSettings(database, CONFIGURED);
+    try (var server = new Server(folder)) {
+      LiveSettings settings = server.settings();
       assertThatThrownBy(
               () -> settings.change(Caller.user("acme", "ann"), Map.of("memory_mb", 96L)))
           .isInstanceOf(SandboxException.class)
@@ -97,6 +103,32 @@ final class LiveSettingsTest {
       assertThatThrownBy(() -> settings.change(ADMIN, Collections.singletonMap("nothing", null)))
           .isInstanceOf(SandboxException.class);
       assertThat(settings.current()).isEqualTo(CONFIGURED);
+    }
+  }
+
+  /** As much of one as settings need. */
+  private static final class Server implements AutoCloseable {
+    private final Database database;
+    private final Audit audit;
+
+    Server(Path folder) {
+      database = Database.open(folder.resolve("carrel.db"));
+      audit =
+          new Audit(
+              database,
+              AuditSettings.defaults(),
+              folder,
+              SigningKey.openOrCreate(folder.resolve("signing.key")));
+    }
+
+    LiveSettings settings() {
+      return new LiveSettings(database, audit, CONFIGURED);
+    }
+
+    @Override
+    public void close() {
+      audit.close();
+      database.close();
     }
   }
 }

@@ -15,6 +15,7 @@ public final class Sandbox {
 
   private static final TypeReference<EgressInfo> EGRESS = new TypeReference<>() {};
   private static final TypeReference<DecisionList> DECISIONS = new TypeReference<>() {};
+  private static final TypeReference<ActivityList> ACTIVITY = new TypeReference<>() {};
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
   private final Transport transport;
@@ -90,6 +91,15 @@ public final class Sandbox {
   /** A new sandbox like this one, with the files of this moment. */
   public Sandbox fork() {
     return change("fork");
+  }
+
+  /**
+   * What went on in it, newest first.
+   *
+   * @param limit at most 200
+   */
+  public List<ActivityInfo> activity(int limit) {
+    return transport.get(path + "/activity?limit=" + limit, ACTIVITY).activity();
   }
 
   /** What it may reach, and what went through. */
@@ -179,4 +189,6 @@ public final class Sandbox {
   private record DecisionList(List<EgressDecision> decisions) {}
 
   private record ExecList(List<ExecInfo> execs) {}
+
+  private record ActivityList(List<ActivityInfo> activity) {}
 }

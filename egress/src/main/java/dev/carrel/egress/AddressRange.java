@@ -26,7 +26,12 @@ public final class AddressRange {
     if (!parts.matches()) {
       throw new IllegalArgumentException("'" + Printable.of(text, 80) + "' is not a range");
     }
-    byte[] network = InetAddress.ofLiteral(parts.group(1)).getAddress();
+    String first = String.valueOf(parts.group(1));
+    byte[] network =
+        Host.parse(first.contains(":") ? "[" + first + "]" : first)
+            .address()
+            .orElseThrow(() -> new IllegalArgumentException("'" + text + "' is not a range"))
+            .getAddress();
     int bits = Integer.parseInt(parts.group(2));
     if (bits > network.length * Byte.SIZE) {
       throw new IllegalArgumentException("'" + text + "' has too many bits");

@@ -1,0 +1,232 @@
+package dev.carrel.egress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.egress.ProxyFixture.Client;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class HttpProxyTest {
+  private ProxyFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ProxyFixture();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void requestsFollowEachOtherOnOneConnection() throws IOException {
+    try (Client client = fixture.connect()) {
+      for (int i = 0; i < 3; i++) {
+        client.send(get("/a" + i));
+        assertThat(client.until("\r\n\r\n")).startsWith("HTTP/1.1 200").contains("X-server: web");
+        assertThat(client.text(10)).isEqualTo("you sent 0");
+      }
+    }
+    assertThat(fixture.seen).extracting(ProxyFixture.Seen::uri).containsExactly("/a0", "/a1", "/a2");
+    assertThat(fixture.decisions).allMatch(d -> d.outcome() == Decision.Outcome.ALLOWED).hasSize(3);
+  }
+
+  @Test
+  void aRefusedRequestSaysWhyAndLetsTheNextOnePass() throws IOException {
+    try (Client client = fixture.connect()) {
+      client.send("GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n");
+      String head = client.until("\r\n\r\n");
+      assertThat(head)
+          .startsWith("HTTP/1.1 403 Egress not_allowed: no rule of this sandbox's policy allows");
+      String body = client.text(Integer.parseInt(head.replaceAll("(?s).*Content-Length: (\\d+).*", "$1")));
+      assertThat(body)
+          .contains("\"code\":\"egress_not_allowed\"", "carrel egress allow sbtest other.example");
+      client.send(get("/"));
+      assertThat(client.until("\r\n\r\n")).startsWith("HTTP/1.1 200");
+    }
+    assertThat(fixture.decisions.getFirst().outcome()).isEqualTo(Decision.Outcome.DENIED);
+  }
+
+  @Test
+  void bodiesPassBothWays() throws IOException {
+    String url = "http://" + fixture.web(ProxyFixture.WEB) + "/chunked";
+    String answer =
+        fixture.ask(
+            "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 5\r\n\r\nhello"
+                .formatted(url, fixture.web(ProxyFixture.WEB)));
+    assertThat(answer).startsWith("HTTP/1.1 200").contains("Transfer-Encoding: chunked", "you sent 5");
+    answer =
+        fixture.ask(
+            "POST %s HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: t\r\n\r\n"
+                .formatted(url, fixture.web(ProxyFixture.WEB)));
+    assertThat(answer).startsWith("HTTP/1.1 200").contains("you sent 5");
+    assertThat(fixture.seen).extracting(ProxyFixture.Seen::body).containsExactly("hello", "abcde");
+    answer = fixture.ask("HEAD %s HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(url, fixture.web(ProxyFixture.WEB)));
+    assertThat(answer).startsWith("HTTP/1.1 200").endsWith("\r\n\r\n");
+  }
+
+  @Test
+  void whatIsMeantForTheProxyEndsThere() throws IOException {
+    fixture.ask(
+        "GET http://%s/ HTTP/1.1\r\nHost: %s\r\nConnection: close, X-Secret\r\nX-Secret: 1\r\nProxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\nX-Kept: 2\r\n\r\n"
+            .formatted(fixture.web(ProxyFixture.WEB), fixture.web(ProxyFixture.WEB)));
+    assertThat(fixture.seen).hasSize(1);
+    assertThat(fixture.seen.getFirst().headers().keySet())
+        .contains("X-kept")
+        .doesNotContain(
+            "X-secret", "Proxy-authorization", "Proxy-connection", "Te", "Upgrade", "Keep-alive");
+  }
+
+  /** Each of these would be one request to us and another, or two, to somebody else. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Host: HOST\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Host: HOST\r\nContent-Length: 4\r\nContent-Length: 4\r\n",
+        "Host: HOST\r\nContent-Length: 4\r\nContent-Length: 5\r\n",
+        "Host: HOST\r\nContent-Length: 4, 4\r\n",
+        "Host: HOST\r\nContent-Length: +4\r\n",
+        "Host: HOST\r\nContent-Length: 0x4\r\n",
+        "Host: HOST\r\nTransfer-Encoding: chunked, identity\r\n",
+        "Host: HOST\r\nTransfer-Encoding: identity\r\n",
+        "Host: HOST\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Host: HOST\r\nTransfer-Encoding:\u000bchunked\r\n",
+        "Host: HOST\r\nTransfer-Encoding : chunked\r\n",
+        "Host: HOST\r\n Transfer-Encoding: chunked\r\n",
+        "Host: HOST\r\nX: a\r\n b\r\n",
+        "Host: HOST\r\nX: a\n b: c\r\n",
+        "Host: HOST\r\nX: a\rb: c\r\n",
+        "Host: HOST\r\nX: a\0b\r\n",
+        "Host: HOST\r\nno colon\r\n",
+        "Host: HOST\r\n: no name\r\n",
+        "Host: HOST\r\nHost: HOST\r\n",
+        "Host: other.example\r\n",
+        "Host: HOST@other.example\r\n",
+        "Host: HOST, other.example\r\n",
+        "Host: \r\n",
+        "X: without a host\r\n",
+      })
+  void headsThatCanBeReadInTwoWaysAreRefused(String fields) throws IOException {
+    String host = fixture.web(ProxyFixture.WEB);
+    String answer =
+        fixture.ask(
+            "POST http://%s/ HTTP/1.1\r\n%s\r\n0\r\n\r\nGET http://%s/smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
+                .formatted(host, fields.replace("HOST", host), host, host));
+    assertThat(answer).startsWith("HTTP/1.1 400 Egress malformed");
+    assertThat(answer.split("HTTP/1.1 \\d", -1)).as("one answer").hasSize(2);
+    assertThat(fixture.seen).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET / HTTP/1.1",
+        "GET //HOST/ HTTP/1.1",
+        "GET https://HOST/ HTTP/1.1",
+        "GET ftp://HOST/ HTTP/1.1",
+        "GET http://user@HOST/ HTTP/1.1",
+        "GET http://user:pass@HOST/ HTTP/1.1",
+        "GET http://HOST@other.example/ HTTP/1.1",
+        "GET http://HOST#@other.example/ HTTP/1.1",
+        "GET http://HOST\\@other.example/ HTTP/1.1",
+        "GET http://HOST\u0000.other.example/ HTTP/1.1",
+        "GET http://HOST\t/ HTTP/1.1",
+        "GET  http://HOST/ HTTP/1.1",
+        "GET http://HOST/a b HTTP/1.1",
+        "GET http://HOST/ HTTP/2.0",
+        "GET http://HOST/ HTTP/1.1 ",
+        "GET http://HOST/\u00e4 HTTP/1.1",
+        "G(T http://HOST/ HTTP/1.1",
+        "GET http:///path HTTP/1.1",
+        "GET http://127.1/ HTTP/1.1",
+        "GET http://[::1%25lo]/ HTTP/1.1",
+        "CONNECT HOST/ HTTP/1.1",
+        "CONNECT web.example HTTP/1.1",
+        "CONNECT user@HOST HTTP/1.1",
+      })
+  void requestLinesThatCanBeReadInTwoWaysAreRefused(String line) throws IOException {
+    String host = fixture.web(ProxyFixture.WEB);
+    String answer =
+        fixture.ask("%s\r\nHost: %s\r\n\r\n".formatted(line.replace("HOST", host), host));
+    assertThat(answer).startsWith("HTTP/1.1 400 Egress malformed");
+    assertThat(fixture.seen).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"4\r\nabcdeX\r\n", "-1\r\n", "4 \r\nabcd\r\n", "g\r\n", "\r\n", "10000000000000000\r\n", "4\nabcd\r\n"})
+  void chunksThatLieEndTheConnection(String body) throws IOException {
+    String host = fixture.web(ProxyFixture.WEB);
+    String answer =
+        fixture.ask(
+            "POST http://%s/ HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s0\r\n\r\nGET http://%s/smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
+                .formatted(host, host, body, host, host));
+    assertThat(answer).doesNotContain("HTTP/1.1 200");
+    assertThat(fixture.seen).noneMatch(request -> request.uri().contains("smuggled"));
+  }
+
+  @Test
+  void hostIsComparedInItsCanonicalForm() throws IOException {
+    String port = fixture.web("").substring(1);
+    for (String host : List.of("WEB.example", "web.example.", "Web.Example.")) {
+      assertThat(
+              fixture.ask(
+                  "GET http://%s:%s/ HTTP/1.1\r\nHost: web.EXAMPLE:%s\r\nConnection: close\r\n\r\n"
+                      .formatted(host, port, port)))
+          .startsWith("HTTP/1.1 200");
+    }
+    assertThat(fixture.seen.getFirst().headers().get("Host"))
+        .containsExactly("web.example:" + port);
+  }
+
+  @Test
+  void headsAreBounded() throws IOException {
+    assertThat(fixture.ask("GET http://a/ HTTP/1.1\r\nX: " + "x".repeat(60_000)))
+        .startsWith("HTTP/1.1 400");
+    assertThat(fixture.ask("GET http://a/ HTTP/1.1\r\n" + "X: y\r\n".repeat(500) + "\r\n"))
+        .startsWith("HTTP/1.1 400");
+  }
+
+  @Test
+  void clientsOfVersionOneZeroAreServed() throws IOException {
+    String host = fixture.web(ProxyFixture.WEB);
+    String answer = fixture.ask("GET http://%s/chunked HTTP/1.0\r\n\r\n".formatted(host));
+    assertThat(answer)
+        .startsWith("HTTP/1.1 200")
+        .contains("Connection: close")
+        .doesNotContain("chunked")
+        .endsWith("\r\n\r\nyou sent 0");
+  }
+
+  @Test
+  void privateAddressesAreRefusedBeforeAnythingIsDialled() throws IOException {
+    fixture
+        .gate()
+        .policy(
+            Policy.NOTHING.withAllow(
+                List.of(
+                    Rule.parse("127.0.0.1:" + fixture.echoPort()),
+                    Rule.parse("169.254.169.254"),
+                    Rule.parse("[fd00:ec2::254]"))));
+    assertThat(fixture.ask(absolute("127.0.0.1:" + fixture.echoPort())))
+        .contains("egress_address", "loopback");
+    assertThat(fixture.ask(absolute("169.254.169.254"))).contains("egress_address", "metadata");
+    assertThat(fixture.ask(absolute("[fd00:ec2::254]"))).contains("egress_address", "unique local");
+    assertThat(fixture.echoed).isEmpty();
+  }
+
+  private static String absolute(String host) {
+    return "GET http://%s/ HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n".formatted(host, host);
+  }
+
+  private String get(String path) {
+    String host = fixture.web(ProxyFixture.WEB);
+    return "GET http://%s%s HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(host, path, host);
+  }
+}

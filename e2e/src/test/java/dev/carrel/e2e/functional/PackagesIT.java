@@ -1,0 +1,64 @@
+package dev.carrel.e2e.functional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.bench.ServerProcess;
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Box;
+import dev.carrel.e2e.Carrel;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Package clients in a sandbox, with the preset that lets them reach what the host's own use. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class PackagesIT {
+  private static final String NPM =
+      "npm install --no-audit --no-fund --fetch-retries 0 is-odd && node -e \"require('is-odd')\"";
+  private static final String PIP =
+      "/usr/bin/python3 -m pip install --retries 1 --no-cache-dir --target lib six"
+          + " && PYTHONPATH=lib /usr/bin/python3 -c 'import six; print(six.__file__)'";
+
+  private ServerProcess server;
+  private Api api;
+
+  @BeforeAll
+  void serve(@TempDir Path folder) throws Exception {
+    // Where this runs without the internet, a mirror answers from a range for documentation.
+    server = Carrel.start(folder, Map.of("CARREL_EGRESS_ALLOW_PRIVATE", "203.0.113.0/24"));
+    api = new Api(server.address(), server.token());
+  }
+
+  @AfterAll
+  void end() throws Exception {
+    api.close();
+    server.close();
+  }
+
+  @Test
+  void clientsInstallThroughTheProxy() {
+    try (Box box = api.create("{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]}}")) {
+      assertThat(box.shell(NPM)).endsWith("exit 0");
+      assertThat(box.shell(PIP)).contains("/workspace/lib/six.py").endsWith("exit 0");
+      assertThat(api.get(box.path() + "/egress/decisions").text())
+          .contains("preset packages", "\"allowed\"")
+          .doesNotContain("\"denied\"");
+    }
+  }
+
+  @Test
+  void withoutThePresetTheyFailAndSayWhy() {
+    try (Box box = api.create("{\"memory_mb\":2048}")) {
+      assertThat(box.shell(NPM))
+          .contains("403 Egress not_allowed: no rule of this sandbox's policy allows")
+          .doesNotContain("exit 0");
+      assertThat(box.shell(PIP))
+          .contains("403 Egress not_allowed: no rule of this sandbox's policy allows")
+          .doesNotContain("exit 0");
+    }
+  }
+}

@@ -57,6 +57,11 @@ public final class BenchCommand implements Callable<Integer> {
   private boolean claims;
 
   @Option(
+      names = "--egress",
+      description = "Instead of all else: what the way out of a sandbox adds and takes.")
+  private boolean egress;
+
+  @Option(
       names = "--density",
       arity = "0..1",
       fallbackValue = "1000",
@@ -114,13 +119,24 @@ public final class BenchCommand implements Callable<Integer> {
     if (claims) {
       claims(report, scratch, count);
     }
-    if (!soak && density == 0 && !claims) {
+    if (!soak && density == 0 && !claims && !egress) {
       step("floors");
       Floors.measure(report, scratch);
       step("peers");
       Peers.measure(report, scratch, Math.min(count, 40));
       measureServer(report, scratch, count);
       claims(report, scratch, count);
+      egress(report, scratch, count);
+    }
+    if (egress) {
+      egress(report, scratch, count);
+    }
+  }
+
+  private void egress(Report report, Path scratch, int count) throws Exception {
+    try (ServerProcess server =
+        ServerProcess.start(home, scratch.resolve("egress"), EgressBench.settings())) {
+      attempt(report, "egress", () -> new EgressBench(server, report).measure(count));
     }
   }
 

@@ -73,7 +73,7 @@ public final class Control implements AutoCloseable {
             SigningKey.openOrCreate(settings.dataDirectory().resolve("signing.key")));
     var events = new Events();
     var executions = new ExecutionEvents(events);
-    gates = new Gates(settings.network(), database, events);
+    gates = new Gates(settings.network(), database, events, audit);
     live =
         new LiveSettings(database, audit, new Values(settings.sandboxes(), settings.queue(), true));
     sandboxes =

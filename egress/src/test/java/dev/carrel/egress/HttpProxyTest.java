@@ -33,7 +33,9 @@ final class HttpProxyTest {
         assertThat(client.text(10)).isEqualTo("you sent 0");
       }
     }
-    assertThat(fixture.seen).extracting(ProxyFixture.Seen::uri).containsExactly("/a0", "/a1", "/a2");
+    assertThat(fixture.seen)
+        .extracting(ProxyFixture.Seen::uri)
+        .containsExactly("/a0", "/a1", "/a2");
     assertThat(fixture.decisions).allMatch(d -> d.outcome() == Decision.Outcome.ALLOWED).hasSize(3);
   }
 
@@ -44,7 +46,8 @@ final class HttpProxyTest {
       String head = client.until("\r\n\r\n");
       assertThat(head)
           .startsWith("HTTP/1.1 403 Egress not_allowed: no rule of this sandbox's policy allows");
-      String body = client.text(Integer.parseInt(head.replaceAll("(?s).*Content-Length: (\\d+).*", "$1")));
+      String body =
+          client.text(Integer.parseInt(head.replaceAll("(?s).*Content-Length: (\\d+).*", "$1")));
       assertThat(body)
           .contains("\"code\":\"egress_not_allowed\"", "carrel egress allow sbtest other.example");
       client.send(get("/"));
@@ -60,14 +63,18 @@ final class HttpProxyTest {
         fixture.ask(
             "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 5\r\n\r\nhello"
                 .formatted(url, fixture.web(ProxyFixture.WEB)));
-    assertThat(answer).startsWith("HTTP/1.1 200").contains("Transfer-Encoding: chunked", "you sent 5");
+    assertThat(answer)
+        .startsWith("HTTP/1.1 200")
+        .contains("Transfer-Encoding: chunked", "you sent 5");
     answer =
         fixture.ask(
             "POST %s HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: t\r\n\r\n"
                 .formatted(url, fixture.web(ProxyFixture.WEB)));
     assertThat(answer).startsWith("HTTP/1.1 200").contains("you sent 5");
     assertThat(fixture.seen).extracting(ProxyFixture.Seen::body).containsExactly("hello", "abcde");
-    answer = fixture.ask("HEAD %s HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(url, fixture.web(ProxyFixture.WEB)));
+    answer =
+        fixture.ask(
+            "HEAD %s HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(url, fixture.web(ProxyFixture.WEB)));
     assertThat(answer).startsWith("HTTP/1.1 200").endsWith("\r\n\r\n");
   }
 
@@ -160,7 +167,15 @@ final class HttpProxyTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"4\r\nabcdeX\r\n", "-1\r\n", "4 \r\nabcd\r\n", "g\r\n", "\r\n", "10000000000000000\r\n", "4\nabcd\r\n"})
+      strings = {
+        "4\r\nabcdeX\r\n",
+        "-1\r\n",
+        "4 \r\nabcd\r\n",
+        "g\r\n",
+        "\r\n",
+        "10000000000000000\r\n",
+        "4\nabcd\r\n"
+      })
   void chunksThatLieEndTheConnection(String body) throws IOException {
     String host = fixture.web(ProxyFixture.WEB);
     String answer =

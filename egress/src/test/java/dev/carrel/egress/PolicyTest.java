@@ -83,13 +83,18 @@ final class PolicyTest {
         Policy.NOTHING
             .withAllow(List.of(Rule.parse("*.example.com")))
             .withPresets(Set.of("some"))
-            .withDeny(List.of(HostPattern.parse("*.bad.example.com"), HostPattern.parse("x.example.com:80")));
+            .withDeny(
+                List.of(
+                    HostPattern.parse("*.bad.example.com"), HostPattern.parse("x.example.com:80")));
     assertThat(tunnel(policy, "preset.example:443")).isEqualTo("PASS");
     assertThat(tunnel(policy, "good.example.com:443")).isEqualTo("PASS");
     assertThat(tunnel(policy, "a.bad.example.com:443")).isEqualTo("DENIED");
     assertThat(tunnel(policy, "x.example.com:80")).isEqualTo("DENIED");
     assertThat(tunnel(policy, "x.example.com:443")).isEqualTo("PASS");
-    Policy all = policy.withMode(Policy.Mode.OBSERVE).withDeny(List.of(HostPattern.parse("*.bad.example.com")));
+    Policy all =
+        policy
+            .withMode(Policy.Mode.OBSERVE)
+            .withDeny(List.of(HostPattern.parse("*.bad.example.com")));
     assertThat(tunnel(all, "whatever.example:9")).isEqualTo("PASS");
     assertThat(tunnel(all, "a.bad.example.com:443")).isEqualTo("DENIED");
     assertThat(tunnel(all, "never.example:443")).isEqualTo("DENIED");
@@ -97,7 +102,18 @@ final class PolicyTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"*", "*.", "*.com", "a.*.com", "*a.com", "**.a.com", "*.1.2.3.4", "a:b", "", "http://a"})
+      strings = {
+        "*",
+        "*.",
+        "*.com",
+        "a.*.com",
+        "*a.com",
+        "**.a.com",
+        "*.1.2.3.4",
+        "a:b",
+        "",
+        "http://a"
+      })
   void patternsThatMeanTooMuchAreRefused(String pattern) {
     assertThatIllegalArgumentException().isThrownBy(() -> HostPattern.parse(pattern));
   }

@@ -65,8 +65,7 @@ final class ProxyFixture implements AutoCloseable {
     Thread.startVirtualThread(this::serveEcho);
     List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
     EgressSettings settings =
-        EgressSettings.defaults()
-            .withPinned(Map.of(Host.parse(WEB), here, Host.parse(ECHO), here));
+        EgressSettings.defaults().withPinned(Map.of(Host.parse(WEB), here, Host.parse(ECHO), here));
     proxy = new EgressProxy(change.apply(settings), NONE);
     gate = proxy.open("sbtest", folder.resolve("egress.sock"), decisions::add);
     gate.policy(allowed());
@@ -95,7 +94,8 @@ final class ProxyFixture implements AutoCloseable {
   }
 
   Client connect() throws IOException {
-    return new Client(SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("egress.sock"))));
+    return new Client(
+        SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("egress.sock"))));
   }
 
   /** Sends these bytes on a connection of their own and reads until its end. */
@@ -108,8 +108,7 @@ final class ProxyFixture implements AutoCloseable {
   }
 
   private void answer(HttpExchange exchange) throws IOException {
-    String body =
-        new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.ISO_8859_1);
+    String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.ISO_8859_1);
     seen.add(
         new Seen(
             exchange.getRequestMethod(),

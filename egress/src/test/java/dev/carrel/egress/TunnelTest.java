@@ -4,11 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.egress.ProxyFixture.Client;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,7 +48,7 @@ final class TunnelTest {
                   client.send(data);
                   client.endOutput();
                 } catch (IOException e) {
-                  throw new java.io.UncheckedIOException(e);
+                  throw new UncheckedIOException(e);
                 }
               });
       assertThat(client.read(data.length)).isEqualTo(data);
@@ -78,8 +84,7 @@ final class TunnelTest {
         Hellos.naming(ProxyFixture.ECHO, Hellos.extension(Hellos.ECH, new byte[] {0})),
         Hellos.naming(ProxyFixture.ECHO, Hellos.extension(0, Hellos.names("other.example"))),
         Hellos.record(
-            Hellos.message(
-                Hellos.extension(0, Hellos.names(ProxyFixture.ECHO, "other.example")))),
+            Hellos.message(Hellos.extension(0, Hellos.names(ProxyFixture.ECHO, "other.example")))),
         Hellos.record(new byte[] {2, 0, 0, 0}),
         Hellos.record(new byte[] {1, 0, 0, 1, 0, 0}),
         new byte[] {22, 3, 1, 0, 0},
@@ -173,8 +178,10 @@ final class TunnelTest {
       client.rest();
     }
     assertThat(fixture.decisions.getLast().reason()).isEqualTo(Reason.BUDGET);
-    assertThat(fixture.ask("CONNECT echo.example:%d HTTP/1.1\r\nHost: echo.example:%d\r\n\r\n"
-            .formatted(fixture.echoPort(), fixture.echoPort())))
+    assertThat(
+            fixture.ask(
+                "CONNECT echo.example:%d HTTP/1.1\r\nHost: echo.example:%d\r\n\r\n"
+                    .formatted(fixture.echoPort(), fixture.echoPort())))
         .startsWith("HTTP/1.1 403 Egress budget");
   }
 
@@ -287,11 +294,11 @@ final class TunnelTest {
     return client;
   }
 
-  private static Reason checked(TlsCheck check, byte[] first) throws IOException {
+  private static @Nullable Reason checked(TlsCheck check, byte[] first) throws IOException {
     ByteBuffer input = ByteBuffer.allocate(Buffers.SIZE);
-    try (var listener = java.nio.channels.ServerSocketChannel.open()) {
-      listener.bind(new java.net.InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), 0));
-      try (var sending = java.nio.channels.SocketChannel.open(listener.getLocalAddress());
+    try (var listener = ServerSocketChannel.open()) {
+      listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      try (var sending = SocketChannel.open(listener.getLocalAddress());
           var receiving = listener.accept()) {
         sending.write(ByteBuffer.wrap(first));
         sending.shutdownOutput();

@@ -1,6 +1,9 @@
 package dev.carrel.control.egress;
 
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.egress.Decision;
 import dev.carrel.egress.Gate;
 import dev.carrel.spi.SandboxId;
@@ -13,8 +16,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was decided for one sandbox: like decisions are counted, and told once in a while. Bounded,
- * whatever a sandbox asks for.
+ * What was decided for one sandbox: like decisions are counted, and told and recorded once in a
+ * while. Bounded, whatever a sandbox asks for.
  */
 final class DecisionLog implements Gate.Witness {
   private static final int MOST = 500;
@@ -23,16 +26,17 @@ final class DecisionLog implements Gate.Witness {
 
   private final SandboxId sandbox;
   private final Events events;
+  private final Audit audit;
   // Oldest first: the least used goes when there is no room.
   private final Map<Key, Counted> counted = new LinkedHashMap<>(16, 0.75f, true);
-  private @Nullable String tenant;
-  private volatile String namespace = "";
+  private @Nullable Sandbox owner;
   private long second;
   private int toldInSecond;
 
-  DecisionLog(SandboxId sandbox, Events events) {
+  DecisionLog(SandboxId sandbox, Events events, Audit audit) {
     this.sandbox = sandbox;
     this.events = events;
+    this.audit = audit;
   }
 
   private record Key(
@@ -51,16 +55,15 @@ final class DecisionLog implements Gate.Witness {
   }
 
   /** Whose it is; until that is known nobody is told. */
-  synchronized void owner(String newTenant, String newNamespace) {
-    tenant = newTenant;
-    namespace = newNamespace;
+  synchronized void owner(Sandbox newOwner) {
+    owner = newOwner;
   }
 
   @Override
   public void decided(Decision decision) {
     String why = decision.reason() == null ? "" : decision.reason().wireName();
     var key = new Key(decision.outcome(), decision.host(), decision.port(), decision.method(), why);
-    String owner;
+    Sandbox whose;
     synchronized (this) {
       Counted entry = counted.computeIfAbsent(key, _ -> new Counted(decision));
       entry.count++;
@@ -68,12 +71,23 @@ final class DecisionLog implements Gate.Witness {
       if (counted.size() > MOST) {
         counted.remove(counted.keySet().iterator().next());
       }
-      owner = toTell(entry, decision) ? tenant : null;
+      whose = toTell(entry, decision) ? owner : null;
     }
-    if (owner != null) {
-      events.tell(
-          owner, namespace, "egress." + wireName(decision.outcome()), sandbox, details(decision));
+    if (whose != null) {
+      tell(whose, decision);
     }
+  }
+
+  private void tell(Sandbox whose, Decision decision) {
+    String what = wireName(decision.outcome());
+    Map<String, String> details = details(decision);
+    events.tell(whose.tenant(), whose.namespace(), "egress." + what, sandbox, details);
+    var who =
+        new AuditEntry.Who(whose.tenant(), AuditEntry.Who.SERVER, whose.namespace(), sandbox);
+    audit.later(
+        AuditEntry.of(who, "egress." + what, AuditEntry.Outcome.of(what))
+            .withSubject(decision.host() + ":" + decision.port())
+            .withDetails(details));
   }
 
   private boolean toTell(Counted entry, Decision decision) {

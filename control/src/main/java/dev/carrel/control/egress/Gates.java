@@ -1,5 +1,6 @@
 package dev.carrel.control.egress;
 
+import dev.carrel.control.audit.Audit;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
@@ -53,17 +54,19 @@ public final class Gates implements WayOut, AutoCloseable {
   private final Map<String, String> environment;
   private final EgressStore store;
   private final Events events;
+  private final Audit audit;
   private final Map<SandboxId, Opened> open = new ConcurrentHashMap<>();
   private final Thread noting;
   private volatile boolean closed;
 
-  public Gates(NetworkSettings settings, Database database, Events events) {
+  public Gates(NetworkSettings settings, Database database, Events events, Audit audit) {
     this.settings = settings;
     var packages = new PackageSources(settings.packages());
     this.presets = new KnownPresets(packages);
     this.environment = packages.environment();
     this.store = new EgressStore(database);
     this.events = events;
+    this.audit = audit;
     try {
       Files.createDirectories(settings.directory(), OURS);
       this.proxy = new EgressProxy(settings.proxy(), presets);
@@ -126,7 +129,7 @@ public final class Gates implements WayOut, AutoCloseable {
               ErrorCode.ENGINE_FAILED, "the path " + socket + " is too long for a socket")
           .withHint("choose a run directory with a shorter name");
     }
-    var log = new DecisionLog(id, events);
+    var log = new DecisionLog(id, events, audit);
     try {
       if (!Files.isDirectory(folder)) {
         Files.createDirectory(folder, OURS);
@@ -146,7 +149,7 @@ public final class Gates implements WayOut, AutoCloseable {
   @Override
   public void begin(Sandbox sandbox, boolean fresh) {
     Opened opened = require(sandbox.id());
-    opened.log.owner(sandbox.tenant(), sandbox.namespace());
+    opened.log.owner(sandbox);
     if (!fresh) {
       EgressStore.Use before = store.find(sandbox.id());
       opened.before = before;

@@ -10,6 +10,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.control.audit.AuditQuery;
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
@@ -138,6 +139,10 @@ final class EgressIT {
     assertThat(event).isNotNull();
     assertThat(event.kind()).isEqualTo("egress.observed");
     assertThat(event.details()).containsEntry("host", NAME);
+    eventually(
+        () ->
+            fixture.control().audit().page(ALICE, AuditQuery.newest(100)).stream()
+                .anyMatch(record -> record.entry().action().equals("egress.observed")));
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> egress.show(MALLORY, sandbox.id()))
         .matches(e -> e.code() == ErrorCode.SANDBOX_NOT_FOUND);

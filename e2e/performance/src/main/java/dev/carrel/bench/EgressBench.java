@@ -120,7 +120,8 @@ final class EgressBench {
     double proxied = median(through);
     report.add(Row.rate("download on loopback, straight", direct, "MB/s", null));
     report.add(Row.rate("download through the proxy", proxied, "MB/s", null));
-    report.add(Row.rate("proxy: part of the straight throughput", 100 * proxied / direct, "%", 80.0));
+    report.add(
+        Row.rate("proxy: part of the straight throughput", 100 * proxied / direct, "%", 80.0));
   }
 
   private void inside(HttpConnection http, String id, String host) throws Exception {
@@ -132,7 +133,8 @@ final class EgressBench {
             .get("stdout")
             .asText();
     report.add(
-        Row.note("download in the sandbox, curl and relay", Double.parseDouble(speed) / 1e6, "MB/s"));
+        Row.note(
+            "download in the sandbox, curl and relay", Double.parseDouble(speed) / 1e6, "MB/s"));
   }
 
   private static Peer tunnel(Target target, SocketAddress gate) throws IOException {
@@ -176,7 +178,7 @@ final class EgressBench {
 
     private boolean complete() {
       String text = StandardCharsets.US_ASCII.decode(buffer.duplicate().flip()).toString();
-      return text.endsWith("\r\n\r\n") && !text.contains("Content-Length") || text.endsWith("ok");
+      return (text.endsWith("\r\n\r\n") && !text.contains("Content-Length")) || text.endsWith("ok");
     }
 
     /** In MB/s. */
@@ -204,8 +206,7 @@ final class EgressBench {
   /** A web server as quick as can be. */
   private static final class Target implements Closeable {
     private final ServerSocketChannel listener =
-        ServerSocketChannel.open()
-            .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
 
     Target() throws IOException {
       Thread.ofPlatform().daemon().name("bench-target").start(this::accept);

@@ -68,7 +68,8 @@ class NetworkIT {
           exchange.close();
         });
     web.start();
-    raw = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    raw =
+        ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     Thread.startVirtualThread(this::receive);
     server = Carrel.start(folder, settings());
     api = new Api(server.address(), server.token());
@@ -115,11 +116,27 @@ class NetworkIT {
       assertThat(ask(box, get(web()))).first().asString().contains(CANARY);
       List<String> addresses =
           List.of(
-              "169.254.169.254", "[fd00:ec2::254]", "100.100.100.200", "127.0.0.1", "127.255.0.1",
-              "[::1]", "10.0.0.1", "172.17.0.1", "192.168.1.1", "100.64.0.1", "0.0.0.0", "224.0.0.1",
-              "255.255.255.255", "198.18.0.1", "[fe80::1]", "[fc00::1]", "[64:ff9b::7f00:1]",
-              "[2002:7f00:1::]", "localhost");
-      for (String answer : ask(box, addresses.stream().map(NetworkIT::get).toArray(String[]::new))) {
+              "169.254.169.254",
+              "[fd00:ec2::254]",
+              "100.100.100.200",
+              "127.0.0.1",
+              "127.255.0.1",
+              "[::1]",
+              "10.0.0.1",
+              "172.17.0.1",
+              "192.168.1.1",
+              "100.64.0.1",
+              "0.0.0.0",
+              "224.0.0.1",
+              "255.255.255.255",
+              "198.18.0.1",
+              "[fe80::1]",
+              "[fc00::1]",
+              "[64:ff9b::7f00:1]",
+              "[2002:7f00:1::]",
+              "localhost");
+      for (String answer :
+          ask(box, addresses.stream().map(NetworkIT::get).toArray(String[]::new))) {
         assertThat(answer).startsWith("HTTP/1.1 403 Egress address");
       }
       for (String answer :
@@ -135,9 +152,19 @@ class NetworkIT {
     try (Box box = observing(engine)) {
       String[] requests =
           List.of(
-                  "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "0xa9.0xfe.0xa9.0xfe",
-                  "169.254.43518", "169.16689662", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]",
-                  "[fe80::1%25eth0]", "169.254.169.254..", "127.1", "0177.0.0.1", "0x7f.1")
+                  "2852039166",
+                  "0xa9fea9fe",
+                  "0251.0376.0251.0376",
+                  "0xa9.0xfe.0xa9.0xfe",
+                  "169.254.43518",
+                  "169.16689662",
+                  "[::ffff:169.254.169.254]",
+                  "[::ffff:a9fe:a9fe]",
+                  "[fe80::1%25eth0]",
+                  "169.254.169.254..",
+                  "127.1",
+                  "0177.0.0.1",
+                  "0x7f.1")
               .stream()
               .map(NetworkIT::get)
               .toArray(String[]::new);
@@ -272,8 +299,7 @@ class NetworkIT {
               connect(WEB + ":" + port()));
       assertThat(answers).allMatch(answer -> answer.startsWith("HTTP/1.1 403 Egress "));
       received.clear();
-      JsonNode tunnel =
-          askParts(box, List.of(connect(target), connect("evil.example:443"))).get(0);
+      JsonNode tunnel = askParts(box, List.of(connect(target), connect("evil.example:443"))).get(0);
       assertThat(tunnel.asText()).contains("200 Connection established", "raw answer");
       assertThat(received).as("only bytes to the raw server").hasSize(1);
     }

@@ -85,6 +85,7 @@ public final class Cli {
     commands.put("snapshot", () -> snapshot(session));
     commands.put("volume", () -> volume(session));
     commands.put("egress", () -> egress(session));
+    commands.put("vault", () -> vault(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));
@@ -136,6 +137,14 @@ public final class Cli {
         .addSubcommand(new EgressChange.Set(session))
         .addSubcommand(new EgressCommand.Decisions(session))
         .addSubcommand(new EgressCommand.Presets(session));
+  }
+
+  private static CommandLine vault(Session session) {
+    return new CommandLine(new VaultCommand())
+        .addSubcommand(new VaultCommand.Add(session))
+        .addSubcommand(new VaultCommand.ListAll(session))
+        .addSubcommand(new VaultCommand.Rotate(session))
+        .addSubcommand(new VaultCommand.Delete(session));
   }
 
   private static CommandLine files(Session session) {

@@ -57,6 +57,12 @@ final class ExecCommand implements Callable<Integer> {
   private Map<String, String> env = Map.of();
 
   @Option(
+      names = "--secret",
+      paramLabel = "NAME",
+      description = "Give the command this secret of the sandbox's namespace; may be repeated.")
+  private List<String> secrets = List.of();
+
+  @Option(
       names = "--timeout",
       paramLabel = "SECONDS",
       description = "Kill the whole process tree after this long.")
@@ -110,6 +116,7 @@ final class ExecCommand implements Callable<Integer> {
     ExecOptions options =
         ExecOptions.of(command)
             .withEnv(env)
+            .withSecrets(secrets)
             .withStdinOpen(passesInput())
             .withBackground(detach)
             .withIdempotencyKey(key);

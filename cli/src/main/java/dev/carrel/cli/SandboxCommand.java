@@ -239,6 +239,12 @@ final class SandboxCommand extends CommandGroup {
         facts.put("hint", console.safe(failure.hint()));
       }
       facts.put("namespace", info.namespace());
+      if (info.frozen() != null) {
+        facts.put("frozen", console.safe(info.frozen()));
+      }
+      if (!info.secrets().isEmpty()) {
+        facts.put("secrets", String.join(", ", info.secrets()));
+      }
       facts.put("image", info.image());
       facts.put("engine", info.engine() + suffix(info.runtime()));
       facts.put("isolation", String.valueOf(info.isolation()));

@@ -69,6 +69,12 @@ final class SandboxShape {
       description = "Let it reach a set of hosts, such as packages or github; repeatable.")
   private Set<String> presets = Set.of();
 
+  @Option(
+      names = "--secret",
+      paramLabel = "NAME",
+      description = "Give all its processes this secret; may be repeated.")
+  private List<String> secrets = List.of();
+
   SandboxOptions options() {
     return SandboxOptions.defaults()
         .withImage(image)
@@ -81,7 +87,8 @@ final class SandboxShape {
         .withIsolated(isolated ? Boolean.TRUE : null)
         .withEnvVars(env)
         .withNamespace(namespace)
-        .withNetwork(network());
+        .withNetwork(network())
+        .withSecrets(secrets);
   }
 
   private @Nullable NetworkPolicy network() {

@@ -1,7 +1,10 @@
 package dev.carrel.cli;
 
+import java.io.BufferedReader;
 import java.io.File;
+import java.io.FileReader;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,6 +62,23 @@ final class Terminal {
     var restore = AtExit.run(() -> stty(saved));
     stty("-icanon", "-echo", "min", "1");
     return restore;
+  }
+
+  /** Asks for a line that is not shown while it is typed. */
+  String readHidden(PrintStream prompt, String what) throws IOException {
+    String saved = stty("-g").orElseThrow(() -> new CommandFailure("no terminal here"));
+    try (AtExit _ = AtExit.run(() -> stty(saved));
+        var keys = new BufferedReader(new FileReader(DEVICE, StandardCharsets.UTF_8))) {
+      stty("-echo");
+      prompt.print(what);
+      prompt.flush();
+      String line = keys.readLine();
+      prompt.println();
+      if (line == null) {
+        throw new CommandFailure("no value was given");
+      }
+      return line;
+    }
   }
 
   private static Optional<String> stty(String... arguments) {

@@ -23,6 +23,7 @@ import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.vault.Vault;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
@@ -53,6 +54,7 @@ public final class Control implements AutoCloseable {
   private final Gates gates;
   private final Sandboxes sandboxes;
   private final Egress egress;
+  private final Vault vault;
   private final Queue queue;
   private final Creates creates;
   private final Execs execs;
@@ -88,6 +90,8 @@ public final class Control implements AutoCloseable {
             audit,
             clock);
     egress = new Egress(sandboxes, gates);
+    vault = new Vault(settings.vault(), settings.dataDirectory(), database, events, audit);
+    sandboxes.listen(vault);
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry, events);
     creates = new Creates(sandboxes, queue, keys, telemetry);
@@ -99,6 +103,7 @@ public final class Control implements AutoCloseable {
             settings.dataDirectory().resolve("execs"),
             keys,
             queue,
+            vault,
             telemetry,
             audit,
             executions);
@@ -111,6 +116,7 @@ public final class Control implements AutoCloseable {
             keys,
             settings.keys(),
             queue,
+            vault,
             telemetry,
             audit,
             executions);
@@ -160,6 +166,10 @@ public final class Control implements AutoCloseable {
   /** The way to new sandboxes for callers who may be many. */
   public Creates creates() {
     return creates;
+  }
+
+  public Vault vault() {
+    return vault;
   }
 
   public Queue queue() {

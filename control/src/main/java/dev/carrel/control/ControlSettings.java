@@ -9,6 +9,7 @@ import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.vault.VaultSettings;
 import java.nio.file.Path;
 
 /**
@@ -28,7 +29,8 @@ public record ControlSettings(
     KeySettings keys,
     QueueSettings queue,
     AuditSettings audit,
-    NetworkSettings network) {
+    NetworkSettings network,
+    VaultSettings vault) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -42,7 +44,8 @@ public record ControlSettings(
         KeySettings.defaults(),
         QueueSettings.defaults(),
         AuditSettings.defaults(),
-        NetworkSettings.defaults(dataDirectory.resolve("egress")));
+        NetworkSettings.defaults(dataDirectory.resolve("egress")),
+        VaultSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -57,7 +60,8 @@ public record ControlSettings(
         keys,
         queue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -72,7 +76,8 @@ public record ControlSettings(
         keys,
         queue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -87,7 +92,8 @@ public record ControlSettings(
         keys,
         queue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -102,7 +108,8 @@ public record ControlSettings(
         newKeys,
         queue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -117,7 +124,8 @@ public record ControlSettings(
         keys,
         queue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -132,7 +140,8 @@ public record ControlSettings(
         keys,
         queue,
         audit,
-        newNetwork);
+        newNetwork,
+        vault);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -147,7 +156,8 @@ public record ControlSettings(
         keys,
         newQueue,
         audit,
-        network);
+        network,
+        vault);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -162,6 +172,23 @@ public record ControlSettings(
         keys,
         queue,
         newAudit,
-        network);
+        network,
+        vault);
+  }
+
+  public ControlSettings withVault(VaultSettings newVault) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        newVault);
   }
 }

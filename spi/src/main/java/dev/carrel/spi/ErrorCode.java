@@ -15,6 +15,7 @@ public enum ErrorCode {
   FILE_NOT_FOUND(Kind.ABSENT),
   VOLUME_NOT_FOUND(Kind.ABSENT),
   SNAPSHOT_NOT_FOUND(Kind.ABSENT),
+  SECRET_NOT_FOUND(Kind.ABSENT),
   IMAGE_NOT_FOUND(Kind.CALLER),
   LANGUAGE_NOT_AVAILABLE(Kind.CALLER),
   ENGINE_NOT_AVAILABLE(Kind.CALLER),
@@ -38,6 +39,7 @@ public enum ErrorCode {
   ENGINE_FAILED(Kind.ENGINE),
   STORE_BUSY(Kind.UNAVAILABLE),
   SHUTTING_DOWN(Kind.UNAVAILABLE),
+  VAULT_DAMAGED(Kind.UNAVAILABLE),
   INTERNAL(Kind.BUG);
 
   /** Whose matter it is, and so which family of answers it gets. */

@@ -6,6 +6,10 @@ package dev.carrel.spi;
  * @param path relative to /workspace
  */
 public record FileChange(String path, Action action, long size, boolean directory) {
+  public FileChange withPath(String newPath) {
+    return new FileChange(newPath, action, size, directory);
+  }
+
   /** What became of it. */
   public enum Action {
     CREATED,

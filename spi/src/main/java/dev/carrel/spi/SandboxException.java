@@ -1,6 +1,7 @@
 package dev.carrel.spi;
 
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,12 @@ public final class SandboxException extends RuntimeException {
 
   public SandboxException withHint(String newHint) {
     return new SandboxException(code, message(), field, newHint, getCause());
+  }
+
+  /** The same with other words, of the message and the hint. */
+  public SandboxException map(UnaryOperator<String> words) {
+    return new SandboxException(
+        code, words.apply(message()), field, hint == null ? null : words.apply(hint), getCause());
   }
 
   public ErrorCode code() {

@@ -36,9 +36,9 @@ final class ContextStore {
                 .createUpdate(
                     """
                     INSERT INTO context (id, sandbox_id, language, cwd, environment, is_default,
-                      exec_id, execution_count, created_at, last_used_at, preload, start)
+                      exec_id, execution_count, created_at, last_used_at, preload, start, secrets)
                     SELECT :id, :sandbox, :language, :cwd, :environment, :default,
-                      :exec, :count, :created, :used, :preload, :start
+                      :exec, :count, :created, :used, :preload, :start, :secrets
                     WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)
                     ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id,
                       start = excluded.start,
@@ -50,6 +50,7 @@ final class ContextStore {
                 .bind("language", now.language().wireName())
                 .bind("cwd", request.cwd())
                 .bind("environment", Lines.ofMap(request.environment()))
+                .bind("secrets", Lines.ofList(request.secrets()))
                 .bind("default", now.isDefault())
                 .bind("exec", exec)
                 .bind("count", now.executionCount())
@@ -95,7 +96,8 @@ final class ContextStore {
             Language.parse(text(row, "language")),
             row.getString("cwd"),
             Lines.toMap(text(row, "environment")),
-            preload == null ? null : Preload.parse(preload)),
+            preload == null ? null : Preload.parse(preload),
+            Lines.toList(text(row, "secrets"))),
         row.getBoolean("is_default"),
         exec == null ? null : new ExecId(exec),
         start == null ? null : Context.Start.valueOf(start.toUpperCase(Locale.ROOT)),

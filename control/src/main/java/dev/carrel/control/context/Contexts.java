@@ -15,6 +15,7 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.sandbox.WarmUp;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.vault.Vault;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
@@ -55,6 +56,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final ContextStore store;
   private final KeyedCells keyed;
   private final Queue queue;
+  private final Vault vault;
   private final Telemetry telemetry;
   private final KernelStarts starts;
   private final CodeAudit audit;
@@ -77,6 +79,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       RequestKeys keys,
       KeySettings keySettings,
       Queue queue,
+      Vault vault,
       Telemetry telemetry,
       Audit audit,
       ExecutionEvents events) {
@@ -85,6 +88,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.store = new ContextStore(database);
     this.starts = new KernelStarts(settings, libDirectory, telemetry);
     this.queue = queue;
+    this.vault = vault;
     this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
     this.audit = new CodeAudit(audit, events);
@@ -100,7 +104,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     LiveContext context = box.add(request);
     context.takeTurn(settings.maxQueued());
     try {
-      startKernel(running, box, context);
+      startKernel(caller, running, box, context);
       return context.snapshot();
     } finally {
       context.endTurn();
@@ -155,7 +159,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       // A cell that waited may have started a fresh one already: that one is as good.
       Kernel now = context.kernel();
       if (now == null || !now.alive()) {
-        startKernel(running, box(sandbox), context);
+        startKernel(caller, running, box(sandbox), context);
       }
       return context.snapshot();
     } finally {
@@ -314,7 +318,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       String note = null;
       if (kernel == null || !kernel.alive()) {
         note = context.everStarted() ? RESTARTED : null;
-        kernel = startKernel(running, box, context);
+        kernel = startKernel(caller, running, box, context);
       }
       var cell =
           new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, queued, note);
@@ -370,13 +374,16 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     return context;
   }
 
-  private Kernel startKernel(RunningSandbox sandbox, SandboxContexts box, LiveContext context)
+  private Kernel startKernel(
+      Caller caller, RunningSandbox sandbox, SandboxContexts box, LiveContext context)
       throws InterruptedException {
     boolean started = false;
     try {
       CreateContext request = context.request();
       var environment = new HashMap<>(sandbox.environment());
+      environment.putAll(vault.inject(caller, sandbox, sandbox.secrets()));
       environment.putAll(request.environment());
+      environment.putAll(vault.inject(caller, sandbox, request.secrets()));
       boolean usual =
           request.cwd() == null
               && (request.preload() == null || request.preload() == settings.preload());

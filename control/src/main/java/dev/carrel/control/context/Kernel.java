@@ -2,6 +2,8 @@ package dev.carrel.control.context;
 
 import dev.carrel.control.exec.Causes;
 import dev.carrel.control.exec.HeadTail;
+import dev.carrel.control.redact.RedactedStream;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.GuestEvent;
@@ -43,6 +45,9 @@ final class Kernel {
   private final ExecSession session;
   private final Context.@Nullable Start start;
   private final KernelFrames frames;
+  private final Redaction redaction;
+  private final RedactedStream cleanOut;
+  private final RedactedStream cleanErr;
   private final CountDownLatch ready = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
   private final List<CodeEvent.Output> between = new ArrayList<>();
@@ -62,6 +67,9 @@ final class Kernel {
     this.exec = exec;
     this.session = session;
     this.start = start;
+    this.redaction = sandbox.redaction();
+    this.cleanOut = redaction.stream();
+    this.cleanErr = redaction.stream();
     this.baseline = sandbox.usage();
     this.frames = new KernelFrames(this::takeRoom);
   }
@@ -216,7 +224,8 @@ final class Kernel {
         }
         switch (event) {
           case GuestEvent.Started _, GuestEvent.Gap _ -> {}
-          case GuestEvent.Output(Channel channel, ByteBuffer bytes) -> output(channel, bytes);
+          case GuestEvent.Output(Channel channel, ByteBuffer bytes) ->
+              output(channel, (channel == Channel.STDOUT ? cleanOut : cleanErr).next(bytes));
           case GuestEvent.Control(ByteBuffer bytes) -> control(bytes);
           case GuestEvent.Exited exited -> {
             exited(exited);
@@ -232,6 +241,9 @@ final class Kernel {
   }
 
   private void output(Channel channel, ByteBuffer bytes) throws InterruptedException {
+    if (!bytes.hasRemaining()) {
+      return;
+    }
     Cell running;
     synchronized (turn) {
       running = cell;
@@ -253,7 +265,7 @@ final class Kernel {
   private void control(ByteBuffer bytes) throws InterruptedException {
     try {
       for (KernelEvent event = frames.next(bytes); event != null; event = frames.next(bytes)) {
-        take(event);
+        take(CleanEvents.of(event, redaction));
       }
     } catch (KernelFrames.Malformed e) {
       // It cannot be understood any more. Only the context that did this is spoilt.
@@ -311,6 +323,7 @@ final class Kernel {
     if (running == null) {
       return;
     }
+    passRest();
     synchronized (turn) {
       cell = null;
     }
@@ -344,7 +357,7 @@ final class Kernel {
     } else {
       message = "the code ended the interpreter with exit code " + code;
     }
-    end(new Cell.Death(cause, signal, errorType(cause), message));
+    end(new Cell.Death(cause, signal, errorType(cause), redaction.text(message)));
   }
 
   private void lost(String reason) {
@@ -358,7 +371,14 @@ final class Kernel {
     }
   }
 
+  /** The cell is over: what looked like the beginning of a secret is shown where it belongs. */
+  private void passRest() throws InterruptedException {
+    output(Channel.STDOUT, cleanOut.end());
+    output(Channel.STDERR, cleanErr.end());
+  }
+
   private void end(Cell.Death how) throws InterruptedException {
+    passRest();
     death = how;
     session.close();
     ready.countDown();

@@ -61,7 +61,7 @@ final class ExecRecovery {
       if (info == null) {
         noteLost(store, audit, row, settings.maxRetained());
       } else {
-        join(row);
+        join(row, info.end());
       }
     }
     // The row of an exec is written a moment after its start: the crash may have come between.
@@ -69,7 +69,7 @@ final class ExecRecovery {
       if (unknown.running()) {
         Exec row = adopted(unknown);
         store.started(row);
-        join(row);
+        join(row, 0);
       }
     }
   }
@@ -92,12 +92,20 @@ final class ExecRecovery {
     store.owner(row.sandbox()).ifPresent(owner -> audit.lost(owner, row));
   }
 
-  private void join(Exec row) {
+  /**
+   * @param known up to here an earlier process may have seen its output
+   */
+  private void join(Exec row, long known) {
     RunningSandbox.Use use = sandbox.use();
     boolean joined = false;
     try {
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
       Path path = spills.file(sandbox.id(), row.id());
+      if (sandbox.redaction().active()) {
+        // Masks are not as long as what they hide, so where to go on is unknown: what the guest
+        // still has is read again from its beginning.
+        Files.deleteIfExists(path);
+      }
       OutputLog log =
           Files.exists(path) ? OutputLog.resume(path, share) : new OutputLog(path, share);
       ExecSession session = sandbox.attach(row.id(), log.end());
@@ -115,11 +123,14 @@ final class ExecRecovery {
                 use.close();
                 onEnd.ended(sandbox, box, over);
               });
+      live.joined(log.end(), known);
       replay(log, live);
       box.takeSlot();
       box.add(live);
       joined = true;
       live.begin();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     } catch (IOException | SandboxException e) {
       LOG.warn("exec {} could not be joined again: {}", row.id(), e.toString());
       noteLost(store, audit, row, settings.maxRetained());

@@ -8,6 +8,7 @@ import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.vault.Vault;
 import dev.carrel.guest.ExecRequest;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.spi.Command;
@@ -43,6 +44,7 @@ final class ExecStarter {
   private final ExecStore store;
   private final SpillDirectory spills;
   private final Queue queue;
+  private final Vault vault;
   private final Telemetry telemetry;
   private final ExecAudit audit;
   private final ExecutionEvents events;
@@ -52,6 +54,7 @@ final class ExecStarter {
       ExecStore store,
       SpillDirectory spills,
       Queue queue,
+      Vault vault,
       Telemetry telemetry,
       ExecAudit audit,
       ExecutionEvents events) {
@@ -59,6 +62,7 @@ final class ExecStarter {
     this.store = store;
     this.spills = spills;
     this.queue = queue;
+    this.vault = vault;
     this.telemetry = telemetry;
     this.audit = audit;
     this.events = events;
@@ -81,10 +85,14 @@ final class ExecStarter {
       throws InterruptedException {
     boolean background = request.background();
     Command command = limited(request.command(), background);
+    var secrets =
+        new Secrets(
+            vault.inject(caller, sandbox, sandbox.secrets()),
+            vault.inject(caller, sandbox, request.secrets()));
     LiveExec live;
     try (Place place =
         queue.enterExecution(caller.tenant(), sandbox.id(), command.timeout(), waiting)) {
-      var asked = new Asked(request, caller.nameFor(sandbox.tenant()), place);
+      var asked = new Asked(request, caller.nameFor(sandbox.tenant()), place, secrets);
       live = launch(sandbox, box, Queue.within(command, place), asked, claim);
       Command otherwise = request.otherwise();
       if (otherwise != null && isMissing(live.exec())) {
@@ -140,7 +148,8 @@ final class ExecStarter {
       SandboxExecs box,
       Command command,
       Asked asked,
-      RequestKeys.@Nullable Claim claim) {
+      RequestKeys.@Nullable Claim claim)
+      throws InterruptedException {
     box.takeSlot();
     boolean brief = asked.request().background() || command.terminal() != null;
     Runnable leave = brief ? () -> {} : asked.place().hold();
@@ -152,7 +161,7 @@ final class ExecStarter {
       ExecId id = exec.id();
       sandbox.runs(exec.line());
       Machine.Usage before = sandbox.usage();
-      ExecSession session = open(sandbox, command, exec, claim);
+      ExecSession session = open(sandbox, command, asked.secrets(), exec, claim);
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
       var log = new OutputLog(spills.file(sandbox.id(), id), share);
       var live =
@@ -191,12 +200,16 @@ final class ExecStarter {
 
   /** One with a key is noted before it can have any effect, so that it never runs twice. */
   private ExecSession open(
-      RunningSandbox sandbox, Command command, Exec exec, RequestKeys.@Nullable Claim claim) {
+      RunningSandbox sandbox,
+      Command command,
+      Secrets secrets,
+      Exec exec,
+      RequestKeys.@Nullable Claim claim) {
     if (claim != null) {
       claim.keep(exec.id().value(), handle -> ExecStore.insert(handle, exec));
     }
     try {
-      return sandbox.guest().exec(exec.id(), request(sandbox, command));
+      return sandbox.guest().exec(exec.id(), request(sandbox, command, secrets));
     } catch (SandboxException e) {
       if (claim != null) {
         if (e.code() == ErrorCode.GUEST_LOST) {
@@ -214,8 +227,8 @@ final class ExecStarter {
     return new Exec(
         ExecId.random(),
         sandbox.id(),
-        command.arguments(),
-        command.cwd(),
+        command.arguments().stream().map(sandbox.redaction()::text).toList(),
+        sandbox.redaction().textOrNull(command.cwd()),
         asked.request().background(),
         command.terminal() != null,
         asked.place().waited(),
@@ -237,13 +250,19 @@ final class ExecStarter {
     }
   }
 
-  private static ExecRequest request(RunningSandbox sandbox, Command command) {
+  private static ExecRequest request(RunningSandbox sandbox, Command command, Secrets secrets) {
     Map<String, String> environment = sandbox.environment();
-    if (command.terminal() != null) {
+    if (command.terminal() != null || secrets.any()) {
       environment = new HashMap<>(environment);
+      environment.putAll(secrets.sandbox());
+    }
+    if (command.terminal() != null) {
       environment.putIfAbsent("TERM", TERMINAL_TYPE);
     }
-    return ExecRequest.of(command, environment).withKeep(true).withChanges(true).withRetain(RETAIN);
+    return ExecRequest.of(secrets.over(command), environment)
+        .withKeep(true)
+        .withChanges(true)
+        .withRetain(RETAIN);
   }
 
   private Command limited(Command command, boolean background) {
@@ -283,5 +302,34 @@ final class ExecStarter {
   }
 
   /** What a command was asked for with, and the place in the queue that it waited in. */
-  private record Asked(ExecStart request, String principal, Place place) {}
+  private record Asked(ExecStart request, String principal, Place place, Secrets secrets) {}
+
+  /** Variables that are secrets: those of every process of the sandbox, and those of this one. */
+  private record Secrets(Map<String, String> sandbox, Map<String, String> own) {
+    /** The command with its own secrets, which win over its other variables. */
+    Command over(Command command) {
+      if (own.isEmpty()) {
+        return command;
+      }
+      var all = new HashMap<>(command.environment());
+      all.putAll(own);
+      return new Command(
+          command.arguments(),
+          all,
+          command.cwd(),
+          command.terminal(),
+          command.timeout(),
+          command.stdin());
+    }
+
+    boolean any() {
+      return !sandbox.isEmpty() || !own.isEmpty();
+    }
+
+    /** Never a value. */
+    @Override
+    public String toString() {
+      return "Secrets" + sandbox.keySet() + own.keySet();
+    }
+  }
 }

@@ -13,6 +13,7 @@ import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.vault.Vault;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
@@ -58,6 +59,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
       Path directory,
       RequestKeys keys,
       Queue queue,
+      Vault vault,
       Telemetry telemetry,
       Audit audit,
       ExecutionEvents events) {
@@ -68,7 +70,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
     this.keys = keys;
     this.telemetry = telemetry;
     this.audit = new ExecAudit(audit);
-    this.starter = new ExecStarter(settings, store, spills, queue, telemetry, this.audit, events);
+    this.starter =
+        new ExecStarter(settings, store, spills, queue, vault, telemetry, this.audit, events);
     sandboxes.listen(this);
   }
 

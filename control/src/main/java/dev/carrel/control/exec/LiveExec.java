@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.redact.RedactedStream;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.GuestEvent;
@@ -9,6 +10,7 @@ import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.ExecEvent.Channel;
 import dev.carrel.spi.ExecEvent.Exited;
 import dev.carrel.spi.ExecId;
+import dev.carrel.spi.FileChange;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import java.nio.ByteBuffer;
@@ -37,6 +39,8 @@ final class LiveExec {
   private final OutputLog log;
   private final HeadTail stdout;
   private final HeadTail stderr;
+  private final RedactedStream cleanOut;
+  private final RedactedStream cleanErr;
   private final Consumer<LiveExec> onEnd;
   private final CountDownLatch ended = new CountDownLatch(1);
   private final Exec beginning;
@@ -46,6 +50,9 @@ final class LiveExec {
   private volatile @Nullable Exec end;
   private volatile @Nullable SandboxException unrecorded;
   private byte @Nullable [] records;
+  // Bytes as the guest counts them: a mask is seldom as long as what it hides.
+  private long received;
+  private long knownUntil;
 
   LiveExec(
       Exec beginning,
@@ -63,10 +70,12 @@ final class LiveExec {
     this.stdout = new HeadTail(settings.stdoutChars());
     this.stderr = new HeadTail(settings.stderrChars());
     this.onEnd = onEnd;
+    this.cleanOut = sandbox.redaction().stream();
+    this.cleanErr = sandbox.redaction().stream();
   }
 
   /** Takes the first event, which has come already, and the others on a thread of their own. */
-  void begin() {
+  void begin() throws InterruptedException {
     GuestEvent first = session.next();
     if (first instanceof GuestEvent.Exited exited) {
       end(exited);
@@ -192,6 +201,17 @@ final class LiveExec {
         .withHint("the command runs on; look for it when the server is back");
   }
 
+  /**
+   * It was joined after an earlier process had seen some of it.
+   *
+   * @param from the first byte that comes now
+   * @param known up to here an earlier process may have seen it
+   */
+  void joined(long from, long known) {
+    received = from;
+    knownUntil = known;
+  }
+
   /** Feeds what an earlier process had kept of the output to the folded result. */
   void replayed(Channel channel, ByteBuffer bytes) {
     (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
@@ -212,7 +232,7 @@ final class LiveExec {
   }
 
   /** Null when this server leaves the exec to itself. */
-  private @Nullable GuestEvent next() {
+  private @Nullable GuestEvent next() throws InterruptedException {
     String reason = "its connection ended";
     for (int attempt = 0; attempt <= RECONNECTS; attempt++) {
       try {
@@ -227,7 +247,7 @@ final class LiveExec {
         return null;
       }
       try {
-        session = sandbox.attach(id(), log.end());
+        session = sandbox.attach(id(), received);
       } catch (SandboxException e) {
         reason = e.message();
         if (e.code() == ErrorCode.EXEC_NOT_FOUND || sandbox.died()) {
@@ -242,10 +262,14 @@ final class LiveExec {
     switch (event) {
       case GuestEvent.Started started -> pid = started.pid();
       case GuestEvent.Output(Channel channel, ByteBuffer bytes) -> {
-        (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
-        log.append(channel, bytes);
+        received += bytes.remaining();
+        RedactedStream clean = channel == Channel.STDOUT ? cleanOut : cleanErr;
+        clean.known(received <= knownUntil);
+        pass(channel, clean.next(bytes));
       }
       case GuestEvent.Gap(long bytes) -> {
+        received += bytes;
+        passRest();
         stdout.skip(bytes);
         log.gap(bytes);
       }
@@ -254,7 +278,21 @@ final class LiveExec {
     }
   }
 
-  private void end(GuestEvent.Exited facts) {
+  private void pass(Channel channel, ByteBuffer clean) throws InterruptedException {
+    if (clean.hasRemaining()) {
+      (channel == Channel.STDOUT ? stdout : stderr).add(clean);
+      log.append(channel, clean);
+    }
+  }
+
+  /** What looked like the beginning of a secret was none. */
+  private void passRest() throws InterruptedException {
+    pass(Channel.STDOUT, cleanOut.end());
+    pass(Channel.STDERR, cleanErr.end());
+  }
+
+  private void end(GuestEvent.Exited facts) throws InterruptedException {
+    passRest();
     Integer code = facts.code();
     Integer signal = facts.signal();
     boolean clean = code != null && code == 0;
@@ -268,12 +306,17 @@ final class LiveExec {
             facts.cpu(),
             facts.maxRssBytes(),
             facts.left(),
-            facts.changes(),
+            facts.changes().stream().map(this::clean).toList(),
             facts.changesTruncated(),
-            facts.message()));
+            sandbox.redaction().textOrNull(facts.message())));
   }
 
-  private @Nullable GuestEvent lost(String reason) {
+  private FileChange clean(FileChange change) {
+    return change.withPath(sandbox.redaction().text(change.path()));
+  }
+
+  private @Nullable GuestEvent lost(String reason) throws InterruptedException {
+    passRest();
     Duration duration = Duration.between(beginning.startedAt(), Instant.now());
     finish(
         new Exited(
@@ -286,7 +329,7 @@ final class LiveExec {
             0,
             List.of(),
             false,
-            reason));
+            sandbox.redaction().text(reason)));
     return null;
   }
 

@@ -1,5 +1,7 @@
 package dev.carrel.control.files;
 
+import dev.carrel.control.redact.RedactedStream;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.guest.FileDownload;
 import dev.carrel.guest.FileEntry;
 import dev.carrel.guest.FileListing;
@@ -9,6 +11,7 @@ import dev.carrel.spi.SandboxException;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.attribute.FileTime;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
@@ -25,10 +28,13 @@ final class Archive {
 
   private final GuestFiles files;
   private final FileSettings settings;
+  private final Redaction redaction;
+  private int renamed;
 
-  Archive(GuestFiles files, FileSettings settings) {
+  Archive(GuestFiles files, FileSettings settings, Redaction redaction) {
     this.files = files;
     this.settings = settings;
+    this.redaction = redaction;
   }
 
   /** Returns how many bytes of files went in. */
@@ -61,7 +67,7 @@ final class Archive {
       throws IOException {
     long total = 0;
     for (FileEntry entry : listing.entries()) {
-      String name = relative(directory, entry);
+      String name = shown(relative(directory, entry));
       if (name.isEmpty()) {
         continue;
       }
@@ -91,17 +97,29 @@ final class Archive {
       header.setLastModifiedTime(FileTime.from(entry.modified()));
       zip.putNextEntry(header);
       byte[] buffer = new byte[BUFFER];
+      RedactedStream clean = redaction.stream();
       long total = 0;
       for (int count = source.read(buffer); count >= 0; count = source.read(buffer)) {
         total += count;
         if (total > room) {
           throw tooLarge("over " + settings.maxZip().bytes() + " bytes");
         }
-        zip.write(buffer, 0, count);
+        write(zip, clean.next(ByteBuffer.wrap(buffer, 0, count)));
       }
+      write(zip, clean.end());
       zip.closeEntry();
       return total;
     }
+  }
+
+  /** A name without secrets in it, and still unlike all others. */
+  private String shown(String name) {
+    String clean = redaction.text(name);
+    return clean.equals(name) ? name : clean + "." + ++renamed;
+  }
+
+  private static void write(ZipOutputStream zip, ByteBuffer bytes) throws IOException {
+    zip.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
   }
 
   /** Gone, replaced or closed to us since it was listed: an archive of a live folder goes on. */

@@ -1,13 +1,14 @@
 package dev.carrel.control.files;
 
+import dev.carrel.control.redact.Redaction;
 import java.time.Instant;
 
 /** From the guest's words to ours. */
 final class Entries {
   private Entries() {}
 
-  static FileEntry of(dev.carrel.guest.FileEntry entry) {
-    String path = SandboxPath.shown(entry.path());
+  static FileEntry of(dev.carrel.guest.FileEntry entry, Redaction redaction) {
+    String path = redaction.text(SandboxPath.shown(entry.path()));
     return new FileEntry(
         path,
         SandboxPath.name(path),
@@ -15,13 +16,14 @@ final class Entries {
         entry.size(),
         entry.mode(),
         entry.modified(),
-        entry.target(),
+        redaction.textOrNull(entry.target()),
         etag(entry.modified(), entry.size(), entry.inode()));
   }
 
-  static FileListing of(dev.carrel.guest.FileListing listing) {
+  static FileListing of(dev.carrel.guest.FileListing listing, Redaction redaction) {
     return new FileListing(
-        listing.entries().stream().map(Entries::of).toList(), listing.truncated());
+        listing.entries().stream().map(entry -> of(entry, redaction)).toList(),
+        listing.truncated());
   }
 
   private static FileEntry.Type type(dev.carrel.guest.FileEntry.Type type) {

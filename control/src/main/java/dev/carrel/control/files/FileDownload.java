@@ -1,10 +1,12 @@
 package dev.carrel.control.files;
 
+import dev.carrel.control.redact.RedactedStream;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 
 /** A file being read. For one thread; must be closed. */
 public final class FileDownload implements AutoCloseable {
@@ -15,19 +17,25 @@ public final class FileDownload implements AutoCloseable {
   private final FileEntry entry;
   private final long offset;
   private final long length;
+  private final long before;
   private final RunningSandbox.Use use;
 
+  /**
+   * @param before bytes of the source that come before the first that is wanted
+   */
   FileDownload(
       RunningSandbox sandbox,
       dev.carrel.guest.FileDownload source,
       FileEntry entry,
       long offset,
-      long length) {
+      long length,
+      long before) {
     this.sandbox = sandbox;
     this.source = source;
     this.entry = entry;
     this.offset = offset;
     this.length = length;
+    this.before = before;
     this.use = sandbox.use();
   }
 
@@ -48,16 +56,22 @@ public final class FileDownload implements AutoCloseable {
   /** Writes exactly {@link #length()} bytes, or fails. */
   public void transferTo(OutputStream out) throws IOException {
     byte[] buffer = new byte[BUFFER];
+    RedactedStream clean = sandbox.redaction().sameLengthStream();
+    long skip = before;
     long left = length;
     try {
       while (left > 0) {
-        int count = source.read(buffer, 0, (int) Math.min(buffer.length, left));
-        if (count < 0) {
+        int count = source.read(buffer, 0, buffer.length);
+        ByteBuffer bytes = count < 0 ? clean.end() : clean.next(ByteBuffer.wrap(buffer, 0, count));
+        if (count < 0 && bytes.remaining() < skip + left) {
           throw new SandboxException(
               ErrorCode.WRONG_STATE, entry.path() + " became shorter while it was read");
         }
-        out.write(buffer, 0, count);
-        left -= count;
+        int dropped = (int) Math.min(skip, bytes.remaining());
+        skip -= dropped;
+        int sent = (int) Math.min(left, bytes.remaining() - dropped);
+        out.write(bytes.array(), bytes.arrayOffset() + bytes.position() + dropped, sent);
+        left -= sent;
       }
     } catch (SandboxException e) {
       throw sandbox.explain(e);

@@ -70,7 +70,9 @@ public final class FileEvents implements AutoCloseable {
         FileEvent.Kind kind = kind(event.kind());
         String path = SandboxPath.shown(event.path());
         if (kind == FileEvent.Kind.OVERFLOW || wanted.test(path)) {
-          items.put(new Item.Change(new FileEvent(path, kind, event.directory())));
+          items.put(
+              new Item.Change(
+                  new FileEvent(sandbox.redaction().text(path), kind, event.directory())));
         }
       }
     } catch (SandboxException e) {

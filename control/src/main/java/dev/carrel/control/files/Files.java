@@ -4,6 +4,7 @@ import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
@@ -22,7 +23,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Map;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,13 +46,13 @@ public final class Files {
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
     String inside = SandboxPath.of("path", path).inside();
-    return ask(caller, sandbox, files -> Entries.of(files.stat(inside)));
+    return ask(caller, sandbox, (files, out) -> Entries.of(files.stat(inside), out));
   }
 
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
     String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());
-    return ask(caller, sandbox, files -> Entries.of(files.list(inside, depth, limit)));
+    return ask(caller, sandbox, (files, out) -> Entries.of(files.list(inside, depth, limit), out));
   }
 
   /**
@@ -67,20 +68,23 @@ public final class Files {
       GuestFiles files = running.guest().files();
       if (range == null) {
         var source = files.read(inside);
-        FileEntry entry = Entries.of(source.entry());
+        FileEntry entry = Entries.of(source.entry(), running.redaction());
         // Nothing changes by it: nobody has to wait for the record.
         audit.later(
             AuditEntry.of(Who.in(running, caller), "file.read", Outcome.OK)
                 .withSubject(entry.path())
                 .withDetails(Map.of("size", String.valueOf(entry.size()))));
-        return new FileDownload(running, source, entry, 0, entry.size());
+        return new FileDownload(running, source, entry, 0, entry.size(), 0);
       }
       ByteRange.Slice slice = range.within(files.stat(inside).size());
-      var source = files.read(inside, slice.offset(), slice.length());
-      FileEntry entry = Entries.of(source.entry());
+      // A part may begin or end inside a secret, which is only known with what is beside it.
+      long margin = Math.max(0, running.redaction().longest() - 1L);
+      long before = Math.min(slice.offset(), margin);
+      var source = files.read(inside, slice.offset() - before, before + slice.length() + margin);
+      FileEntry entry = Entries.of(source.entry(), running.redaction());
       // Changed between the two looks: what is announced must be what can be sent.
       long length = Math.clamp(entry.size() - slice.offset(), 0, slice.length());
-      return new FileDownload(running, source, entry, slice.offset(), length);
+      return new FileDownload(running, source, entry, slice.offset(), length, before);
     } catch (SandboxException e) {
       throw running.explain(e);
     }
@@ -99,7 +103,7 @@ public final class Files {
     try (RunningSandbox.Use _ = running.use()) {
       GuestFiles files = running.guest().files();
       if (options.ifMatch() != null) {
-        requireEtag(files, inside, options.ifMatch());
+        requireEtag(files, inside, options.ifMatch(), running.redaction());
       }
       FileWrite write =
           FileWrite.to(inside)
@@ -111,7 +115,7 @@ public final class Files {
       }
       try (FileUpload upload = files.write(write)) {
         copy(body, upload, max, options.size(), running);
-        FileEntry written = Entries.of(upload.commit());
+        FileEntry written = Entries.of(upload.commit(), running.redaction());
         note(
             caller,
             running,
@@ -133,7 +137,7 @@ public final class Files {
         "mkdir",
         Map.of(),
         inside,
-        files -> Entries.of(parents ? files.mkdir(inside) : files.mkdirOnly(inside)));
+        (files, out) -> Entries.of(parents ? files.mkdir(inside) : files.mkdirOnly(inside), out));
   }
 
   public FileEntry move(
@@ -146,7 +150,7 @@ public final class Files {
         "move",
         Map.of("to", target),
         source,
-        files -> Entries.of(files.move(source, target, existing(overwrite))));
+        (files, out) -> Entries.of(files.move(source, target, existing(overwrite)), out));
   }
 
   public FileEntry copy(
@@ -159,7 +163,7 @@ public final class Files {
         "copy",
         Map.of("to", target),
         source,
-        files -> Entries.of(files.copy(source, target, existing(overwrite))));
+        (files, out) -> Entries.of(files.copy(source, target, existing(overwrite)), out));
   }
 
   /** How many files and folders were removed. */
@@ -179,7 +183,7 @@ public final class Files {
         "remove",
         Map.of("recursive", String.valueOf(recursive)),
         inside,
-        files -> files.remove(inside, options.toArray(RemoveOption[]::new)));
+        (files, _) -> files.remove(inside, options.toArray(RemoveOption[]::new)));
   }
 
   /** Newest first. */
@@ -187,7 +191,10 @@ public final class Files {
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
     String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());
-    return ask(caller, sandbox, files -> Entries.of(files.glob(inside, pattern, limit, hidden)));
+    return ask(
+        caller,
+        sandbox,
+        (files, out) -> Entries.of(files.glob(inside, pattern, limit, hidden), out));
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
@@ -200,21 +207,24 @@ public final class Files {
             .withHidden(grep.hidden())
             .withContext(grep.context())
             .withLimit(grep.limit());
-    GrepResult found = ask(caller, sandbox, files -> files.grep(request));
+    return ask(caller, sandbox, (files, out) -> found(files.grep(request), out));
+  }
+
+  private static Grep.Result found(GrepResult result, Redaction out) {
     return new Grep.Result(
-        found.lines().stream()
+        result.lines().stream()
             .map(
                 line ->
                     new Grep.Match(
-                        SandboxPath.shown(line.path()),
+                        out.text(SandboxPath.shown(line.path())),
                         line.number(),
-                        line.text(),
+                        line.cut() ? out.cutText(line.text()) : out.text(line.text()),
                         line.context(),
                         line.cut()))
             .toList(),
-        found.truncated(),
-        found.files(),
-        found.matches());
+        result.truncated(),
+        result.files(),
+        result.matches());
   }
 
   /** Watches a directory; {@code recursive} means all below it too. */
@@ -237,7 +247,8 @@ public final class Files {
     String inside = SandboxPath.of("path", path).inside();
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try (RunningSandbox.Use _ = running.use()) {
-      long bytes = new Archive(running.guest().files(), settings).write(inside, out);
+      long bytes =
+          new Archive(running.guest().files(), settings, running.redaction()).write(inside, out);
       running.countDownload(bytes);
     } catch (SandboxException e) {
       throw running.explain(e);
@@ -251,10 +262,10 @@ public final class Files {
       String verb,
       Map<String, String> details,
       String path,
-      Function<GuestFiles, T> work) {
+      BiFunction<GuestFiles, Redaction, T> work) {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
-      T done = work.apply(running.guest().files());
+      T done = work.apply(running.guest().files(), running.redaction());
       note(caller, running, verb, details, path);
       return done;
     } catch (SandboxException e) {
@@ -270,14 +281,15 @@ public final class Files {
       String path) {
     audit.write(
         AuditEntry.of(Who.in(running, caller), "file." + verb, Outcome.OK)
-            .withSubject(path)
+            .withSubject(running.redaction().text(path))
             .withDetails(details));
   }
 
-  private <T> T ask(Caller caller, SandboxId sandbox, Function<GuestFiles, T> question) {
+  private <T> T ask(
+      Caller caller, SandboxId sandbox, BiFunction<GuestFiles, Redaction, T> question) {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
-      return question.apply(running.guest().files());
+      return question.apply(running.guest().files(), running.redaction());
     } catch (SandboxException e) {
       throw running.explain(e);
     }
@@ -306,8 +318,8 @@ public final class Files {
     running.countUpload(total);
   }
 
-  private static void requireEtag(GuestFiles files, String path, String etag) {
-    FileEntry now = Entries.of(files.stat(path));
+  private static void requireEtag(GuestFiles files, String path, String etag, Redaction out) {
+    FileEntry now = Entries.of(files.stat(path), out);
     if (!etag.equals("*") && !etag.equals(now.etag())) {
       throw new SandboxException(
               ErrorCode.PRECONDITION_FAILED, path + " has changed: its ETag is " + now.etag())

@@ -70,6 +70,7 @@ final class Births {
   /** As {@link Sandboxes#obtain}. */
   Sandboxes.Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
     Policy network = wayOut.settle(request.network(), Policy.NOTHING);
+    life.requested(caller, request);
     Engine engine = engines.choose(request.engine(), request.isolation());
     SnapshotId from = request.storage().snapshot();
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
@@ -128,6 +129,8 @@ final class Births {
             source.isolated(),
             source.envVars(),
             source.metadata(),
+            null,
+            source.secrets(),
             null,
             new Sandbox.Volume(VolumeId.random(), null),
             now,
@@ -193,6 +196,8 @@ final class Births {
             SandboxRules.environment(request.envVars()),
             SandboxRules.metadata(request.metadata()),
             SandboxRules.sessionKey(request.sessionKey()),
+            request.secrets(),
+            null,
             box == null ? fresh : box.row().volume(),
             now,
             now,

@@ -4,6 +4,7 @@ import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SnapshotId;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  *     interpreter's fork either
  * @param sessionKey unique per tenant: the same key gives the same sandbox as long as it is there
  * @param namespace the label inside the tenant whose secrets and rules are its own
+ * @param secrets names of those that all its processes get
  */
 public record CreateSandbox(
     @Nullable String image,
@@ -28,11 +30,13 @@ public record CreateSandbox(
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
-    @Nullable String namespace) {
+    @Nullable String namespace,
+    List<String> secrets) {
 
   public CreateSandbox {
     envVars = Map.copyOf(envVars);
     metadata = Map.copyOf(metadata);
+    secrets = List.copyOf(secrets);
     if (namespace != null) {
       NamedVolumes.checkName("namespace", namespace);
     }
@@ -52,7 +56,8 @@ public record CreateSandbox(
         Map.of(),
         Map.of(),
         null,
-        null);
+        null,
+        List.of());
   }
 
   public CreateSandbox withImage(String newImage) {
@@ -68,7 +73,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withEngine(String newEngine) {
@@ -84,7 +90,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withIsolated(boolean newIsolated) {
@@ -100,7 +107,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withSize(Size newSize) {
@@ -116,7 +124,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withExpiry(Expiry newExpiry) {
@@ -132,7 +141,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withStorage(Storage newStorage) {
@@ -148,7 +158,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withNetwork(Network newNetwork) {
@@ -164,7 +175,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withEnvVars(Map<String, String> newEnvVars) {
@@ -180,7 +192,8 @@ public record CreateSandbox(
         newEnvVars,
         metadata,
         sessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withSessionKey(String newSessionKey) {
@@ -196,7 +209,8 @@ public record CreateSandbox(
         envVars,
         metadata,
         newSessionKey,
-        namespace);
+        namespace,
+        secrets);
   }
 
   public CreateSandbox withNamespace(String newNamespace) {
@@ -212,7 +226,25 @@ public record CreateSandbox(
         envVars,
         metadata,
         sessionKey,
-        newNamespace);
+        newNamespace,
+        secrets);
+  }
+
+  public CreateSandbox withSecrets(String... newSecrets) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        isolated,
+        size,
+        expiry,
+        storage,
+        network,
+        envVars,
+        metadata,
+        sessionKey,
+        namespace,
+        List.of(newSecrets));
   }
 
   /** Limits. */

@@ -54,8 +54,8 @@ final class Life {
   private final Map<SandboxId, RunningSandbox> lingering = new ConcurrentHashMap<>();
   // Starts that have not come back yet, also those that were given up.
   private final Set<SandboxId> stragglers = ConcurrentHashMap.newKeySet();
-  // Failed starts that could not be written down, by the row as it still stands.
-  private final Map<Sandbox, Failure> unwritten = new ConcurrentHashMap<>();
+  private final FailedStarts failures;
+  private final Freezing freezing;
 
   Life(
       LifeSettings settings,
@@ -76,6 +76,8 @@ final class Life {
     this.telemetry = telemetry;
     this.events = events;
     this.clock = clock;
+    this.failures = new FailedStarts(store, volumes, telemetry, this::now, this::tell);
+    this.freezing = new Freezing(this, store, events);
   }
 
   /** What commands need to know of the network. */
@@ -90,6 +92,15 @@ final class Life {
 
   void listen(SandboxListener listener) {
     listeners.add(listener);
+  }
+
+  /** Asks every feature whether a sandbox may be made. */
+  void requested(Caller caller, CreateSandbox request) {
+    listeners.forEach(listener -> listener.requested(caller, request));
+  }
+
+  Freezing freezing() {
+    return freezing;
   }
 
   /** Running and paused ones. */
@@ -184,9 +195,9 @@ final class Life {
     live.row(started);
     wayOut.begin(started, row.startedAt() == null);
     live.touch();
-    running.put(row.id(), live);
     boolean written;
     try {
+      admit(live);
       written = store.transition(row, started, cause);
     } catch (SandboxException e) {
       // What is not written down did not happen.
@@ -308,6 +319,7 @@ final class Life {
       if (!live.paused()) {
         return;
       }
+      live.requireNotFrozen();
       try {
         Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
       } catch (SandboxException e) {
@@ -354,8 +366,14 @@ final class Life {
     adopted.paused(paused);
     wayOut.open(row.id());
     wayOut.begin(row, false);
-    running.put(row.id(), adopted);
+    admit(adopted);
     return adopted;
+  }
+
+  /** From now on others see it. */
+  private void admit(RunningSandbox live) {
+    listeners.forEach(listener -> listener.started(live));
+    running.put(live.id(), live);
   }
 
   /** Removes a row with its machine and its volume, whatever its status. */
@@ -542,47 +560,12 @@ final class Life {
   }
 
   private SandboxException startFailed(Sandbox row, SandboxException reason) {
-    telemetry.count("sandboxes_start_failed");
-    Failure failure = Failures.startFailed(reason);
-    try {
-      writeFailure(row, failure);
-    } catch (SandboxException e) {
-      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.message());
-      unwritten.put(row, failure);
-    }
-    return new SandboxException(
-            reason.code(),
-            "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
-            reason)
-        .withHint(failure.hint());
-  }
-
-  private void writeFailure(Sandbox row, Failure failure) {
-    boolean first = row.startedAt() == null;
-    Sandbox failed =
-        row.edit()
-            .status(SandboxStatus.FAILED)
-            .ended(now(), failure)
-            // Nothing was ever in it.
-            .volume(first ? null : row.volume())
-            .build();
-    if (store.transition(row, failed, failure.cause())) {
-      tell(failed, "failed", failure.cause());
-      if (first) {
-        volumes.drop(row);
-      } else {
-        volumes.release(row);
-      }
-    }
+    return failures.note(row, reason);
   }
 
   /** Tries again to write down what a full disk or a held store kept us from writing. */
   void writeRemains() {
-    unwritten.forEach(
-        (row, failure) -> {
-          writeFailure(row, failure);
-          unwritten.remove(row);
-        });
+    failures.writeRemains();
   }
 
   /** False: somebody else did. */

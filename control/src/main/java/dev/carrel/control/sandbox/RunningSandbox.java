@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.event.ExecutionEvents;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
@@ -58,6 +59,7 @@ public final class RunningSandbox {
   private final LongAdder execMillis = new LongAdder();
   private final LongAdder uploaded = new LongAdder();
   private final LongAdder downloaded = new LongAdder();
+  private final Redaction redaction;
   private final AtomicInteger busy = new AtomicInteger();
   private final AtomicLong uses = new AtomicLong();
   private final Queue<Runnable> whenAwake = new ConcurrentLinkedQueue<>();
@@ -79,6 +81,7 @@ public final class RunningSandbox {
     this.guest = Guest.of(machine);
     this.life = life;
     this.before = row.counters();
+    this.redaction = new Redaction(secret -> life.freezing().tripped(this, secret));
     this.network = proxy(machine.proxyPort(), life.networkEnvironment());
     this.environment = environment(network, row.envVars());
     // The clock may have been set back since the row was written: a use to come would last long.
@@ -107,6 +110,22 @@ public final class RunningSandbox {
   /** What holds it, in a word. */
   public String isolationName() {
     return machine.isolation().strength().name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Names of those that all its processes get. */
+  public List<String> secrets() {
+    return row.secrets();
+  }
+
+  /** What its files are known by: they may outlive it, and be copied. */
+  public String holder() {
+    Sandbox.Volume volume = row.volume();
+    return volume == null ? row.id().value() : volume.id().value();
+  }
+
+  /** The way out for everything that comes from inside it. */
+  public Redaction redaction() {
+    return redaction;
   }
 
   public Guest guest() {
@@ -160,7 +179,7 @@ public final class RunningSandbox {
   }
 
   SandboxUsage look() {
-    return new SandboxUsage(snapshot(), machine.usage(), lastCommand);
+    return new SandboxUsage(snapshot(), machine.usage(), redaction.textOrNull(lastCommand));
   }
 
   /** Notes that somebody uses it. */
@@ -189,14 +208,28 @@ public final class RunningSandbox {
    */
   public SandboxException explain(SandboxException failure) {
     if (failure.code() != ErrorCode.GUEST_LOST) {
-      return failure;
+      return redacted(failure);
     }
     if (paused) {
       return new SandboxException(
               ErrorCode.WRONG_STATE, "sandbox " + id() + " was paused while it was used")
           .withHint("call again: that lets it go on");
     }
-    return died() ? Failures.notRunning(life.died(this)) : failure;
+    return died() ? Failures.notRunning(life.died(this)) : redacted(failure);
+  }
+
+  /** A file's name can hold a secret, and a message a file's name. */
+  private SandboxException redacted(SandboxException failure) {
+    return redaction.active() ? failure.map(redaction::text) : failure;
+  }
+
+  /** Whether it stands still until somebody says that it may go on. */
+  void requireNotFrozen() {
+    String why = row.frozen();
+    if (why != null) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "sandbox " + id() + " is frozen: " + why)
+          .withHint("see what it did, then resume it yourself or delete it");
+    }
   }
 
   /**

@@ -7,6 +7,7 @@ import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  *     scratch
  * @param limits in force; the asked ones until it has started
  * @param network what it may reach
+ * @param secrets names of those that all its processes get
+ * @param frozen why it stands still until somebody says that it may go on; null: it does not
  * @param volume what /workspace is kept in; null: in memory, gone with the machine
  * @param startedAt when its present or last machine started; null until one has
  */
@@ -43,6 +46,8 @@ public record Sandbox(
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
+    List<String> secrets,
+    @Nullable String frozen,
     @Nullable Volume volume,
     Instant createdAt,
     Instant lastActivityAt,
@@ -57,6 +62,7 @@ public record Sandbox(
   public Sandbox {
     envVars = Map.copyOf(envVars);
     metadata = Map.copyOf(metadata);
+    secrets = List.copyOf(secrets);
   }
 
   /** Whether its files outlive its machine. */

@@ -18,6 +18,7 @@ final class SandboxDraft {
   private Policy network;
   private Map<String, String> envVars;
   private Map<String, String> metadata;
+  private @Nullable String frozen;
   private Sandbox.@Nullable Volume volume;
   private Instant lastActivityAt;
   private @Nullable Instant startedAt;
@@ -35,6 +36,7 @@ final class SandboxDraft {
     this.network = before.network();
     this.envVars = before.envVars();
     this.metadata = before.metadata();
+    this.frozen = before.frozen();
     this.volume = before.volume();
     this.lastActivityAt = before.lastActivityAt();
     this.startedAt = before.startedAt();
@@ -82,7 +84,13 @@ final class SandboxDraft {
     return this;
   }
 
+  SandboxDraft frozen(@Nullable String why) {
+    frozen = why;
+    return this;
+  }
+
   SandboxDraft started(Instant when) {
+    frozen = null;
     startedAt = when;
     stoppedAt = null;
     failure = null;
@@ -120,6 +128,8 @@ final class SandboxDraft {
         envVars,
         metadata,
         before.sessionKey(),
+        before.secrets(),
+        frozen,
         volume,
         before.createdAt(),
         lastActivityAt,

@@ -2,8 +2,16 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.SandboxId;
 
-/** A feature that keeps something for each sandbox. Called on the thread that ends the sandbox. */
+/**
+ * A feature that keeps something for each sandbox. Called on the thread that changes the sandbox.
+ */
 public interface SandboxListener {
+  /** Somebody asks for a sandbox; throws to refuse before anything is made. */
+  default void requested(Caller caller, CreateSandbox request) {}
+
+  /** Its machine runs, or was found running; nobody else can use it yet. */
+  default void started(RunningSandbox sandbox) {}
+
   /** The machine is gone; what ran in it has ended. The sandbox is still listed. */
   void ended(SandboxId id);
 

@@ -27,7 +27,7 @@ final class SandboxRow {
       """
       memory_bytes = :memory, cpus = :cpus, pids = :pids, disk_bytes = :disk, open_files = :files,
       idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, network = :network, env_vars = :env,
-      metadata = :metadata, volume_id = :volume, volume_name = :volumeName,
+      metadata = :metadata, frozen = :frozen, volume_id = :volume, volume_name = :volumeName,
       last_activity_at = :active, exec_count = :execs, exec_total_ms = :execMillis,
       bytes_uploaded = :uploaded, bytes_downloaded = :downloaded\
       """;
@@ -42,12 +42,12 @@ final class SandboxRow {
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
                   on_idle, max_life_ms, network, isolated, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
-                  bytes_uploaded, bytes_downloaded)
+                  bytes_uploaded, bytes_downloaded, secrets, frozen)
                 VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
                   NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life,
                   :network, :isolated, :env, :metadata, :key, :volume, :volumeName, :created, :active,
                   :execs,
-                  :execMillis, :uploaded, :downloaded)\
+                  :execMillis, :uploaded, :downloaded, :secrets, :frozen)\
                 """),
             s)
         .bind("id", s.id().value())
@@ -61,6 +61,7 @@ final class SandboxRow {
         .bind("runtime", s.runtime())
         .bind("isolated", s.isolated())
         .bind("key", s.sessionKey())
+        .bind("secrets", Lines.ofList(s.secrets()))
         .bind("created", s.createdAt().toEpochMilli())
         .execute();
   }
@@ -80,6 +81,7 @@ final class SandboxRow {
         .bind("network", s.network().text())
         .bind("env", Lines.ofMap(s.envVars()))
         .bind("metadata", Lines.ofMap(s.metadata()))
+        .bind("frozen", s.frozen())
         .bind("volume", volume == null ? null : volume.id().value())
         .bind("volumeName", volume == null ? null : volume.name())
         .bind("active", s.lastActivityAt().toEpochMilli())
@@ -118,6 +120,8 @@ final class SandboxRow {
         Lines.toMap(text(row, "env_vars")),
         Lines.toMap(text(row, "metadata")),
         row.getString("session_key"),
+        Lines.toList(text(row, "secrets")),
+        row.getString("frozen"),
         volume == null
             ? null
             : new Sandbox.Volume(new VolumeId(volume), row.getString("volume_name")),

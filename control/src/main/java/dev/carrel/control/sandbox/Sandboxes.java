@@ -197,6 +197,7 @@ public final class Sandboxes {
   public Sandbox start(Caller caller, SandboxId id) {
     refuseWhenClosed();
     requireVisible(caller, id);
+    unfreeze(caller, id);
     return Actor.by(caller, () -> life.start(id, "asked"));
   }
 
@@ -212,8 +213,9 @@ public final class Sandboxes {
     return Actor.by(caller, () -> life.pause(id, "asked"));
   }
 
-  /** Lets a paused one go on. */
+  /** Lets a paused or frozen one go on. */
   public Sandbox resume(Caller caller, SandboxId id) {
+    unfreeze(caller, id);
     return requireRunning(caller, id).snapshot();
   }
 
@@ -246,6 +248,7 @@ public final class Sandboxes {
     if (live == null) {
       throw Failures.notRunning(get(caller, id));
     }
+    live.requireNotFrozen();
     live.touch();
     if (live.paused()) {
       Actor.by(
@@ -401,6 +404,13 @@ public final class Sandboxes {
   Sandbox fork(Caller caller, Sandbox source, Sandbox.Volume files) {
     refuseWhenClosed();
     return Actor.by(caller, () -> births.fork(caller, source, files));
+  }
+
+  private void unfreeze(Caller caller, SandboxId id) {
+    RunningSandbox live = visibleRunning(caller, id);
+    if (live != null && live.row().frozen() != null) {
+      life.freezing().release(live);
+    }
   }
 
   private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {

@@ -172,12 +172,26 @@ final class VolumeStore {
                 """));
   }
 
+  /** What must not leave with the files of one must not leave with their copy. */
+  void copyTraces(VolumeId from, VolumeId to) {
+    database.write(
+        handle ->
+            handle.execute(
+                "INSERT INTO secret_trace (holder, secret_id, tenant, namespace, name, version,"
+                    + " canary, sealed, created_at) SELECT ?, secret_id, tenant, namespace, name,"
+                    + " version, canary, sealed, created_at FROM secret_trace WHERE holder = ?"
+                    + " ON CONFLICT DO NOTHING",
+                to.value(),
+                from.value()));
+  }
+
   /** After the volume itself is gone. */
   void remove(VolumeId id) {
     database.write(handle -> remove(handle, id));
   }
 
   static int remove(Handle handle, VolumeId id) {
+    handle.execute("DELETE FROM secret_trace WHERE holder = ?", id.value());
     return handle.execute("DELETE FROM volume WHERE id = ?", id.value());
   }
 

@@ -46,6 +46,8 @@ final class WorkspaceVolumes {
           return volumes;
         },
         late -> removeLate(late, to));
+    // After the files: what came into them meanwhile is noted already.
+    store.copyTraces(from, to);
   }
 
   /** Bytes on the host's disk; zero for one that was never used. */

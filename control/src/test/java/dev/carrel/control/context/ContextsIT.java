@@ -243,7 +243,7 @@ final class ContextsIT {
         contexts.create(
             ALICE,
             sandbox.id(),
-            new CreateContext(Language.PYTHON, null, Map.of("WHO", "one"), null));
+            new CreateContext(Language.PYTHON, null, Map.of("WHO", "one"), null, List.of()));
     Context two = contexts.create(ALICE, sandbox.id(), CreateContext.of(Language.PYTHON));
     assertThat(one.languageVersion()).startsWith("3.");
     in(one, "x = 1");

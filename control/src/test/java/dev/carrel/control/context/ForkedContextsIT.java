@@ -10,6 +10,7 @@ import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -114,7 +115,9 @@ final class ForkedContextsIT {
       throws InterruptedException {
     return contexts()
         .create(
-            ALICE, sandbox.id(), new CreateContext(Language.PYTHON, null, environment, preload));
+            ALICE,
+            sandbox.id(),
+            new CreateContext(Language.PYTHON, null, environment, preload, List.of()));
   }
 
   /** The first uses find none ready, and set one going. */

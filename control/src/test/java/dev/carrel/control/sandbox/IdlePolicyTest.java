@@ -10,6 +10,7 @@ import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -102,6 +103,8 @@ final class IdlePolicyTest {
         false,
         Map.of(),
         Map.of(),
+        null,
+        List.of(),
         null,
         persistent ? new Sandbox.Volume(VolumeId.random(), null) : null,
         START,

@@ -63,7 +63,8 @@ public record Configuration(
                 IdempotencyKeys.read(settings),
                 QueueKeys.read(settings),
                 AuditKeys.read(settings),
-                EgressKeys.read(settings, storage, environment)),
+                EgressKeys.read(settings, storage, environment),
+                VaultKeys.read(environment)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

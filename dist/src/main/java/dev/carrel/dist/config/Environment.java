@@ -40,7 +40,12 @@ public record Environment(Map<String, String> variables, Path home, Path userHom
   /** The variables that may be settings. */
   Map<String, String> settings() {
     var ours = new TreeMap<>(variables);
-    ours.keySet().removeIf(name -> !name.startsWith("CARREL_"));
+    ours.keySet()
+        .removeIf(
+            name ->
+                !name.startsWith("CARREL_")
+                    || name.equals(VaultKeys.KEY)
+                    || name.startsWith(VaultKeys.SECRET));
     return ours;
   }
 

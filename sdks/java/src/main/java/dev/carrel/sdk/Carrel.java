@@ -71,6 +71,11 @@ public final class Carrel implements AutoCloseable {
     return new Volumes(transport);
   }
 
+  /** Secrets, by name. */
+  public Vault vault() {
+    return new Vault(transport);
+  }
+
   /** Copies of sandboxes' files. */
   public Snapshots snapshots() {
     return new Snapshots(transport);

@@ -39,6 +39,15 @@ public final class Contexts {
     return transport.post(path, Map.of("language", language, "preload", preload), CONTEXT);
   }
 
+  /**
+   * The same with secrets of the sandbox's namespace in its environment.
+   *
+   * @param secrets their names
+   */
+  public Context create(String language, List<String> secrets) {
+    return transport.post(path, Map.of("language", language, "secrets", secrets), CONTEXT);
+  }
+
   public Context get(String id) {
     return transport.get(path + "/" + Transport.encode(id), CONTEXT);
   }

@@ -15,6 +15,7 @@ public enum ErrorCode {
   FILE_NOT_FOUND,
   VOLUME_NOT_FOUND,
   SNAPSHOT_NOT_FOUND,
+  SECRET_NOT_FOUND,
   IMAGE_NOT_FOUND,
   LANGUAGE_NOT_AVAILABLE,
   ENGINE_NOT_AVAILABLE,
@@ -38,6 +39,7 @@ public enum ErrorCode {
   ENGINE_FAILED,
   STORE_BUSY,
   SHUTTING_DOWN,
+  VAULT_DAMAGED,
   INTERNAL,
   /** No answer at all, or one that broke off. */
   UNREACHABLE,

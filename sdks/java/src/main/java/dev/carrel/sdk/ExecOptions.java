@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param stdin the whole standard input, when it is known
  * @param stdinOpen whether {@link Exec#write} will be used
  * @param terminal its size, to give the command a terminal
+ * @param secrets names of those that it gets in its environment
  */
 public record ExecOptions(
     Object command,
@@ -23,22 +24,24 @@ public record ExecOptions(
     boolean stdinOpen,
     @Nullable TerminalSize terminal,
     boolean background,
+    List<String> secrets,
     @JsonIgnore @Nullable String idempotencyKey) {
 
   public ExecOptions {
     env = Map.copyOf(env);
+    secrets = List.copyOf(secrets);
   }
 
   /** Rows and columns. */
   public record TerminalSize(int rows, int cols) {}
 
   public static ExecOptions shell(String line) {
-    return new ExecOptions(line, null, null, Map.of(), null, false, null, false, null);
+    return new ExecOptions(line, null, null, Map.of(), null, false, null, false, List.of(), null);
   }
 
   public static ExecOptions of(List<String> arguments) {
     return new ExecOptions(
-        List.copyOf(arguments), null, null, Map.of(), null, false, null, false, null);
+        List.copyOf(arguments), null, null, Map.of(), null, false, null, false, List.of(), null);
   }
 
   /** At its end the whole process tree is killed. */
@@ -52,6 +55,7 @@ public record ExecOptions(
         stdinOpen,
         terminal,
         background,
+        secrets,
         idempotencyKey);
   }
 
@@ -65,6 +69,7 @@ public record ExecOptions(
         stdinOpen,
         terminal,
         background,
+        secrets,
         idempotencyKey);
   }
 
@@ -78,22 +83,50 @@ public record ExecOptions(
         stdinOpen,
         terminal,
         background,
+        secrets,
         idempotencyKey);
   }
 
   public ExecOptions withStdin(String value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, value, stdinOpen, terminal, background, idempotencyKey);
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        value,
+        stdinOpen,
+        terminal,
+        background,
+        secrets,
+        idempotencyKey);
   }
 
   public ExecOptions withStdinOpen(boolean value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, stdin, value, terminal, background, idempotencyKey);
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        value,
+        terminal,
+        background,
+        secrets,
+        idempotencyKey);
   }
 
   public ExecOptions withTerminal(@Nullable TerminalSize value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, stdin, stdinOpen, value, background, idempotencyKey);
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        value,
+        background,
+        secrets,
+        idempotencyKey);
   }
 
   /**
@@ -103,11 +136,35 @@ public record ExecOptions(
    */
   public ExecOptions withIdempotencyKey(@Nullable String value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, background, value);
+        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, background, secrets, value);
   }
 
   public ExecOptions withBackground(boolean value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, value, idempotencyKey);
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        value,
+        secrets,
+        idempotencyKey);
+  }
+
+  /** Names of secrets of the sandbox's namespace that this command gets in its environment. */
+  public ExecOptions withSecrets(List<String> value) {
+    return new ExecOptions(
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        value,
+        idempotencyKey);
   }
 }

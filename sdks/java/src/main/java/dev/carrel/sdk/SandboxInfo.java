@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param volume the name of your volume that it uses, if so
  * @param startedAt when its present or last machine started
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
+ * @param secrets names of those that all its processes get
+ * @param frozen why it stands still until it is resumed; null: it does not
  * @param failure why it is not running, if so
  */
 public record SandboxInfo(
@@ -40,6 +42,8 @@ public record SandboxInfo(
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,
+    List<String> secrets,
+    @Nullable String frozen,
     Instant createdAt,
     Instant lastActivityAt,
     @Nullable Instant startedAt,

@@ -1,6 +1,7 @@
 package dev.carrel.sdk;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -24,17 +25,19 @@ public record SandboxOptions(
     Map<String, String> metadata,
     @Nullable String sessionKey,
     @Nullable String namespace,
-    @Nullable NetworkPolicy network) {
+    @Nullable NetworkPolicy network,
+    List<String> secrets) {
 
   public SandboxOptions {
     envVars = Map.copyOf(envVars);
     metadata = Map.copyOf(metadata);
+    secrets = List.copyOf(secrets);
   }
 
   public static SandboxOptions defaults() {
     return new SandboxOptions(
         null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-        Map.of(), Map.of(), null, null, null);
+        Map.of(), Map.of(), null, null, null, List.of());
   }
 
   public SandboxOptions withImage(@Nullable String value) {
@@ -57,7 +60,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** By name, for example {@code native}. */
@@ -81,7 +85,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** The least strength to accept, for example {@code namespaces}. */
@@ -105,7 +110,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withMemoryMb(@Nullable Long value) {
@@ -128,7 +134,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withCpuCores(@Nullable Double value) {
@@ -151,7 +158,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withDiskMb(@Nullable Long value) {
@@ -174,7 +182,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withPids(@Nullable Integer value) {
@@ -197,7 +206,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Stopped after this long without a call; zero means never. */
@@ -221,7 +231,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** What happens when it was idle for long enough: stop, pause or destroy. */
@@ -245,7 +256,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Stopped when its machine has run for this long; zero means never. */
@@ -269,7 +281,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Files in memory, gone with the machine. */
@@ -293,7 +306,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Your volume to use as /workspace, by name; made when there is none. */
@@ -317,7 +331,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Begins with the files of a snapshot. */
@@ -341,7 +356,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withEnvVars(Map<String, String> value) {
@@ -364,7 +380,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   public SandboxOptions withMetadata(Map<String, String> value) {
@@ -387,7 +404,8 @@ public record SandboxOptions(
         value,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** Whether its contexts start from scratch, never as a fork of a warm interpreter. */
@@ -411,7 +429,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** The same key gives the same sandbox until it is deleted. */
@@ -435,7 +454,8 @@ public record SandboxOptions(
         metadata,
         value,
         namespace,
-        network);
+        network,
+        secrets);
   }
 
   /** The label inside your tenant whose secrets and rules are its own. */
@@ -459,7 +479,8 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         value,
-        network);
+        network,
+        secrets);
   }
 
   /** What it may reach. */
@@ -483,6 +504,32 @@ public record SandboxOptions(
         metadata,
         sessionKey,
         namespace,
+        value,
+        secrets);
+  }
+
+  /** Names of secrets of its namespace that all its processes get in their environment. */
+  public SandboxOptions withSecrets(List<String> value) {
+    return new SandboxOptions(
+        image,
+        engine,
+        isolation,
+        memoryMb,
+        cpuCores,
+        diskMb,
+        pids,
+        idleTimeoutSeconds,
+        onIdle,
+        maxLifeSeconds,
+        ephemeral,
+        isolated,
+        volume,
+        snapshotId,
+        envVars,
+        metadata,
+        sessionKey,
+        namespace,
+        network,
         value);
   }
 }

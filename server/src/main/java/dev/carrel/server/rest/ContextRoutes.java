@@ -10,6 +10,7 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 
 /** Persistent interpreters. */
@@ -54,7 +55,8 @@ final class ContextRoutes {
                 Language.parse(fields.requiredString("language")),
                 fields.string("cwd"),
                 env == null ? Map.of() : env,
-                preload == null ? null : Preload.parse(preload)));
+                preload == null ? null : Preload.parse(preload),
+                fields.words("secrets").orElse(List.of())));
     exchange
         .header(
             HeaderNames.LOCATION,

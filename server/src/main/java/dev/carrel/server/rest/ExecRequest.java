@@ -14,11 +14,16 @@ import org.jspecify.annotations.Nullable;
  * What a caller wants to have run.
  *
  * @param line of shell; null when {@code command} names the program itself
+ * @param secrets names of those that it gets in its environment
  * @param input the whole of standard input; null when it is empty or comes later
  */
 @SuppressWarnings("ArrayRecordComponent") // written once, never compared
 record ExecRequest(
-    Command command, @Nullable String line, byte @Nullable [] input, boolean background) {
+    Command command,
+    @Nullable String line,
+    byte @Nullable [] input,
+    boolean background,
+    List<String> secrets) {
 
   private static final double MAX_SECONDS = 1e9;
 
@@ -47,7 +52,8 @@ record ExecRequest(
         command,
         line,
         stdin == null ? null : stdin.getBytes(StandardCharsets.UTF_8),
-        fields.bool("background", false));
+        fields.bool("background", false),
+        fields.words("secrets").orElse(List.of()));
   }
 
   static Command.TerminalSize size(Fields fields) {
@@ -67,9 +73,11 @@ record ExecRequest(
   }
 
   /** For control, with what the caller said to be able to ask again. */
+  // NullAway does not see the annotation of an array's component in a class file.
+  @SuppressWarnings("NullAway")
   ExecStart start(@Nullable RequestKey key, long from) {
     return new ExecStart(
-        command, line == null ? null : plainShell(line), background, input, key, from);
+        command, line == null ? null : plainShell(line), background, input, key, from, secrets);
   }
 
   /** The same line for an image that has no bash. */

@@ -32,6 +32,7 @@ public final class RestApi {
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
+    new VaultRoutes(control.vault()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);
     new EgressRoutes(control.egress()).addTo(router);

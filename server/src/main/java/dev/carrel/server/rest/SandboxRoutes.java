@@ -84,7 +84,8 @@ final class SandboxRoutes {
         orEmpty(fields.stringMap("env_vars")),
         orEmpty(fields.stringMap("metadata")),
         fields.string("session_key"),
-        fields.string("namespace"));
+        fields.string("namespace"),
+        fields.words("secrets").orElse(List.of()));
   }
 
   private void list(Exchange exchange) {

@@ -46,6 +46,8 @@ record SandboxView(
     long bytesUploaded,
     long bytesDownloaded,
     @Nullable String sessionKey,
+    List<String> secrets,
+    @Nullable String frozen,
     Map<String, String> metadata,
     List<String> skills,
     @Nullable FailureView failure) {
@@ -93,6 +95,8 @@ record SandboxView(
         counters.bytesUploaded(),
         counters.bytesDownloaded(),
         sandbox.sessionKey(),
+        sandbox.secrets(),
+        sandbox.frozen(),
         sandbox.metadata(),
         List.of(),
         FailureView.of(sandbox.failure()));

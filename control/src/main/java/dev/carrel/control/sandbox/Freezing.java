@@ -1,0 +1,78 @@
+package dev.carrel.control.sandbox;
+
+import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Holds a sandbox that tried to let a canary out, until its owner lets it go on. Unlike a pause, no
+ * other call ends it, and neither does a restart of the server.
+ */
+final class Freezing {
+  private static final Logger LOG = LoggerFactory.getLogger(Freezing.class);
+  private static final String CAUSE = "canary";
+
+  private final Life life;
+  private final SandboxStore store;
+  private final Events events;
+
+  Freezing(Life life, SandboxStore store, Events events) {
+    this.life = life;
+    this.store = store;
+    this.events = events;
+  }
+
+  /** The value of a canary was about to leave. Does not wait for what follows from it. */
+  void tripped(RunningSandbox live, String secret) {
+    Thread.ofVirtual().name(live.id() + "-freeze").start(() -> freeze(live, secret));
+  }
+
+  /** Somebody who may says that it may go on. */
+  void release(RunningSandbox live) {
+    mark(live, null);
+  }
+
+  private void freeze(RunningSandbox live, String secret) {
+    Sandbox row = live.row();
+    events.tell(row.tenant(), row.namespace(), "secret.canary", row.id(), Map.of("secret", secret));
+    try {
+      mark(live, "the canary secret '" + secret + "' was about to leave it");
+      life.pause(row.id(), CAUSE);
+    } catch (SandboxException e) {
+      if (e.code() == ErrorCode.NOT_SUPPORTED) {
+        end(live, secret);
+      } else if (e.code() != ErrorCode.SANDBOX_NOT_FOUND) {
+        LOG.error("sandbox {} let canary {} go and runs on: {}", row.id(), secret, e.message());
+      }
+    }
+  }
+
+  /** Where nothing can be held, it ends. */
+  private void end(RunningSandbox live, String secret) {
+    try {
+      life.stop(
+          live.id(),
+          new Failure(
+              CAUSE,
+              "the canary secret '" + secret + "' was about to leave it",
+              "look at what ran in it before you start it again"));
+    } catch (SandboxException e) {
+      LOG.error("sandbox {} let canary {} go and runs on: {}", live.id(), secret, e.message());
+    }
+  }
+
+  private void mark(RunningSandbox live, @Nullable String why) {
+    try (Turn _ = life.turn(live.id())) {
+      Sandbox now = live.row();
+      Sandbox next = now.edit().frozen(why).build();
+      if (life.find(live.id()) == live && store.configure(now, next)) {
+        live.row(next);
+      }
+    }
+  }
+}

@@ -1,0 +1,374 @@
+package dev.carrel.control.vault;
+
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.event.Events;
+import dev.carrel.control.redact.Protected;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Namespace;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.SandboxListener;
+import dev.carrel.control.store.Database;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The secrets of all tenants. Values are encrypted at rest, leave only into the environment of a
+ * process of their tenant and namespace, and from then on are kept from leaving that process's
+ * sandbox again, also by a later server and from copies of its files. Safe for many threads.
+ */
+public final class Vault implements SandboxListener {
+  private static final Logger LOG = LoggerFactory.getLogger(Vault.class);
+  private static final int MAX_PER_TENANT = 1000;
+  private static final int MAX_AT_ONCE = 64;
+
+  private final VaultKey key;
+  private final VaultSeal seal;
+  private final VaultStore store;
+  private final EnvironmentSecrets environment;
+  private final Events events;
+  private final Audit audit;
+  private final Map<Place, SecretRow> rows = new HashMap<>();
+  private final boolean damaged;
+  private volatile boolean traced;
+
+  private record Place(String tenant, String namespace, String name) {}
+
+  /** A value with all that is told of it elsewhere. */
+  private record Opened(Protected value, SecretRow trace) {}
+
+  /**
+   * @param directory where the key and the seal are, if the settings bring no key
+   */
+  public Vault(
+      VaultSettings settings, Path directory, Database database, Events events, Audit audit) {
+    this.key = VaultKey.open(settings.key(), directory.resolve("vault.key"));
+    this.seal = new VaultSeal(key, directory.resolve("vault.seal"));
+    this.store = new VaultStore(database);
+    this.environment = new EnvironmentSecrets(settings.environment());
+    this.events = events;
+    this.audit = audit;
+    List<SecretRow> stored = store.all();
+    stored.forEach(row -> rows.put(place(row), row));
+    this.damaged = !seal.fits(stored) || stored.stream().anyMatch(row -> row.open(key) == null);
+    this.traced = store.anyTrace();
+    if (damaged) {
+      LOG.error("the vault's rows are not those that this server wrote last: it stays closed");
+    } else if (!stored.isEmpty()) {
+      seal.settle(stored);
+    }
+  }
+
+  /** Keeps a new one. */
+  public Secret add(
+      Caller caller, @Nullable String namespace, String name, String value, boolean canary) {
+    Place place = place(caller, namespace, name);
+    Secret.checkValue(value);
+    synchronized (rows) {
+      requireWhole();
+      if (rows.containsKey(place)) {
+        throw new SandboxException(
+                ErrorCode.WRONG_STATE,
+                "name: there is a secret '%s' in namespace '%s'".formatted(name, place.namespace()))
+            .withHint("rotate it to give it another value");
+      }
+      if (rows.keySet().stream().filter(p -> p.tenant().equals(place.tenant())).count()
+          >= MAX_PER_TENANT) {
+        throw new SandboxException(
+            ErrorCode.LIMIT_REACHED, "a tenant has at most " + MAX_PER_TENANT + " secrets");
+      }
+      Instant now = now();
+      SecretRow row = sealed(UUID.randomUUID().toString(), place, 1, canary, value, now, now);
+      put(row);
+      note(caller, "secret.add", place);
+      return row.view();
+    }
+  }
+
+  /** Gives it another value; processes that run keep the one they have. */
+  public Secret rotate(Caller caller, @Nullable String namespace, String name, String value) {
+    Place place = place(caller, namespace, name);
+    Secret.checkValue(value);
+    synchronized (rows) {
+      requireWhole();
+      SecretRow old = find(place);
+      SecretRow row =
+          sealed(old.id(), place, old.version() + 1, old.canary(), value, old.createdAt(), now());
+      put(row);
+      note(caller, "secret.rotate", place);
+      return row.view();
+    }
+  }
+
+  public void delete(Caller caller, @Nullable String namespace, String name) {
+    Place place = place(caller, namespace, name);
+    synchronized (rows) {
+      requireWhole();
+      SecretRow old = find(place);
+      var after = new ArrayList<>(rows.values());
+      after.remove(old);
+      seal.prepare(rows.values(), after);
+      store.remove(old.id());
+      rows.remove(place);
+      seal.settle(rows.values());
+      note(caller, "secret.delete", place);
+    }
+  }
+
+  /** All of one namespace, by name; never a value. */
+  public List<Secret> list(Caller caller, @Nullable String namespace) {
+    String space = Namespace.of(namespace);
+    var found = new LinkedHashMap<String, Secret>();
+    environment
+        .names(caller.tenant(), space)
+        .forEach(
+            name ->
+                found.put(
+                    name,
+                    new Secret(space, name, 0, false, Secret.Source.ENVIRONMENT, null, null)));
+    synchronized (rows) {
+      requireWhole();
+      rows.values().stream()
+          .filter(row -> row.tenant().equals(caller.tenant()) && row.namespace().equals(space))
+          .forEach(row -> found.put(row.name(), row.view()));
+    }
+    return found.values().stream().sorted(Comparator.comparing(Secret::name)).toList();
+  }
+
+  /**
+   * The variables of a process that is about to start in the sandbox. From here on their values do
+   * not leave it.
+   */
+  public Map<String, String> inject(
+      Caller caller, RunningSandbox sandbox, Collection<String> names) {
+    if (names.isEmpty()) {
+      return Map.of();
+    }
+    checkCount(names);
+    var variables = new LinkedHashMap<String, String>();
+    var values = new ArrayList<Protected>();
+    var traces = new ArrayList<SecretRow>();
+    for (String name : names) {
+      Opened opened = open(sandbox.tenant(), sandbox.namespace(), name);
+      variables.put(name, opened.value().value());
+      values.add(opened.value());
+      traces.add(opened.trace());
+    }
+    if (!sandbox.redaction().protects(values)) {
+      traced = true;
+      // First, so that a crash after the start of the process does not let them out.
+      store.trace(sandbox.holder(), traces);
+      sandbox.redaction().protect(values);
+      audit.write(
+          AuditEntry.of(Who.in(sandbox, caller), "secret.use", Outcome.OK)
+              .withSubject(String.join(", ", names)));
+      events.tell(
+          sandbox.tenant(),
+          sandbox.namespace(),
+          "vault.accessed",
+          sandbox.id(),
+          Map.of("secrets", String.join(", ", names)));
+    }
+    return variables;
+  }
+
+  @Override
+  public void requested(Caller caller, CreateSandbox request) {
+    checkCount(request.secrets());
+    String namespace = Namespace.of(request.namespace());
+    request.secrets().forEach(name -> open(caller.tenant(), namespace, name));
+  }
+
+  @Override
+  public void started(RunningSandbox sandbox) {
+    if (!traced) {
+      return;
+    }
+    var values = new ArrayList<Protected>();
+    for (SecretRow trace : store.traces(sandbox.holder())) {
+      byte[] plain = key.open(trace.sealed(), traceIdentity(trace));
+      if (plain == null) {
+        LOG.error("sandbox {}: what must not leave it is unknown: nothing will", sandbox.id());
+        sandbox.redaction().hideEverything();
+        return;
+      }
+      values.add(
+          new Protected(trace.name(), new String(plain, StandardCharsets.UTF_8), trace.canary()));
+    }
+    sandbox.redaction().protect(values);
+  }
+
+  @Override
+  public void ended(SandboxId id) {}
+
+  @Override
+  public void removed(SandboxId id) {
+    if (traced) {
+      store.forget(id.value());
+    }
+  }
+
+  private Opened open(String tenant, String namespace, String name) {
+    Secret.checkName("secrets", name);
+    var place = new Place(tenant, namespace, name);
+    SecretRow row;
+    synchronized (rows) {
+      row = rows.get(place);
+    }
+    if (row != null) {
+      requireWhole();
+      String value = row.open(key);
+      if (value == null) {
+        throw closed();
+      }
+      return opened(row.id(), place, row.version(), row.canary(), value);
+    }
+    String value = environment.find(tenant, namespace, name).orElseThrow(() -> absent(place));
+    Secret.checkValue(value);
+    // Its value can change between two servers without a version that would tell.
+    long version =
+        ByteBuffer.wrap(key.mark(value.getBytes(StandardCharsets.UTF_8))).getLong()
+            & Long.MAX_VALUE;
+    return opened("environment", place, version, false, value);
+  }
+
+  private Opened opened(String id, Place place, long version, boolean canary, String value) {
+    byte[] identity =
+        SecretRow.identity(
+            "trace", id, place.tenant(), place.namespace(), place.name(), version, canary);
+    Instant now = now();
+    return new Opened(
+        new Protected(place.name(), value, canary),
+        new SecretRow(
+            id,
+            place.tenant(),
+            place.namespace(),
+            place.name(),
+            version,
+            canary,
+            key.seal(value.getBytes(StandardCharsets.UTF_8), identity),
+            now,
+            now));
+  }
+
+  private static byte[] traceIdentity(SecretRow trace) {
+    return SecretRow.identity(
+        "trace",
+        trace.id(),
+        trace.tenant(),
+        trace.namespace(),
+        trace.name(),
+        trace.version(),
+        trace.canary());
+  }
+
+  private SecretRow sealed(
+      String id,
+      Place place,
+      long version,
+      boolean canary,
+      String value,
+      Instant created,
+      Instant updated) {
+    byte[] identity =
+        SecretRow.identity(
+            "secret", id, place.tenant(), place.namespace(), place.name(), version, canary);
+    return new SecretRow(
+        id,
+        place.tenant(),
+        place.namespace(),
+        place.name(),
+        version,
+        canary,
+        key.seal(value.getBytes(StandardCharsets.UTF_8), identity),
+        created,
+        updated);
+  }
+
+  private void put(SecretRow row) {
+    var after = new HashMap<>(rows);
+    after.put(place(row), row);
+    seal.prepare(rows.values(), after.values());
+    store.put(row);
+    rows.put(place(row), row);
+    seal.settle(rows.values());
+  }
+
+  private void note(Caller caller, String action, Place place) {
+    audit.write(
+        AuditEntry.of(
+                new Who(caller.tenant(), caller.principal(), place.namespace(), null),
+                action,
+                Outcome.OK)
+            .withSubject(place.name()));
+  }
+
+  private SecretRow find(Place place) {
+    SecretRow row = rows.get(place);
+    if (row == null) {
+      throw absent(place);
+    }
+    return row;
+  }
+
+  private static SandboxException absent(Place place) {
+    return new SandboxException(
+            ErrorCode.SECRET_NOT_FOUND,
+            "there is no secret '%s' in namespace '%s'".formatted(place.name(), place.namespace()))
+        .withHint("carrel vault list shows the names; carrel vault add makes one");
+  }
+
+  private void requireWhole() {
+    if (damaged) {
+      throw closed();
+    }
+  }
+
+  private static SandboxException closed() {
+    return new SandboxException(
+            ErrorCode.VAULT_DAMAGED,
+            "the vault was changed from outside: rows or the key are not what this server wrote")
+        .withHint(
+            "restore carrel.db, vault.key and vault.seal of one backup; or, to begin anew, remove"
+                + " all rows of the table secret and the file vault.seal");
+  }
+
+  private static void checkCount(Collection<String> names) {
+    if (names.size() > MAX_AT_ONCE) {
+      throw SandboxException.invalid("secrets", "must be at most " + MAX_AT_ONCE);
+    }
+  }
+
+  private static Place place(Caller caller, @Nullable String namespace, String name) {
+    Secret.checkName("name", name);
+    return new Place(caller.tenant(), Namespace.of(namespace), name);
+  }
+
+  private static Place place(SecretRow row) {
+    return new Place(row.tenant(), row.namespace(), row.name());
+  }
+
+  private static Instant now() {
+    return Instant.now().truncatedTo(ChronoUnit.MILLIS);
+  }
+}

@@ -1,0 +1,92 @@
+package dev.carrel.control.vault;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.event.Events;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+final class CanaryIT {
+  private static final String VALUE = "tripwire-value";
+
+  @Test
+  void aCanaryThatTriesToLeaveFreezesItsSandbox() throws Exception {
+    try (var fixture = new ControlFixture("native", settings -> settings)) {
+      Sandbox sandbox = leak(fixture);
+
+      eventually(() -> now(fixture, sandbox).status() == SandboxStatus.PAUSED);
+      assertThat(now(fixture, sandbox).frozen()).contains("BAIT").doesNotContain(VALUE);
+      refused(fixture, sandbox);
+      fixture.restart();
+      // No call but the owner's word ends it, in whichever server.
+      refused(fixture, sandbox);
+      fixture.control().sandboxes().resume(ALICE, sandbox.id());
+      assertThat(now(fixture, sandbox).frozen()).isNull();
+      assertThat(run(fixture, sandbox)).isEqualTo("on\n");
+    }
+  }
+
+  @Test
+  void whereNothingCanBeHeldTheSandboxEnds() throws Exception {
+    try (var fixture = new ControlFixture()) {
+      Sandbox sandbox = leak(fixture);
+
+      eventually(() -> now(fixture, sandbox).status() == SandboxStatus.STOPPED);
+      assertThat(now(fixture, sandbox).failure())
+          .satisfies(failure -> assertThat(failure.cause()).isEqualTo("canary"));
+    }
+  }
+
+  /** Returns when the alarm was told. */
+  private static Sandbox leak(ControlFixture fixture) throws InterruptedException {
+    fixture.control().vault().add(ALICE, null, "BAIT", VALUE, true);
+    Sandbox sandbox = fixture.sandbox();
+    Events.Subscription news = fixture.control().sandboxes().events(ALICE, sandbox.id(), null);
+    fixture
+        .control()
+        .execs()
+        .start(
+            ALICE,
+            sandbox.id(),
+            ExecStart.of(Command.of("sh", "-c", "printf %s \"$BAIT\" | base64; sleep 1000"))
+                .withSecrets("BAIT")
+                .inBackground())
+        .close();
+    var seen = new StringBuilder();
+    for (int i = 0; i < 10 && seen.indexOf("secret.canary") < 0; i++) {
+      seen.append(news.next(Duration.ofSeconds(20)));
+    }
+    assertThat(seen.toString()).contains("secret.canary").contains("BAIT").doesNotContain(VALUE);
+    return sandbox;
+  }
+
+  private static void refused(ControlFixture fixture, Sandbox sandbox) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> run(fixture, sandbox))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
+        .withMessageContaining("frozen");
+  }
+
+  private static String run(ControlFixture fixture, Sandbox sandbox) throws InterruptedException {
+    return fixture
+        .control()
+        .execs()
+        .run(ALICE, sandbox.id(), ExecStart.of(Command.of("echo", "on")))
+        .stdout()
+        .text();
+  }
+
+  private static Sandbox now(ControlFixture fixture, Sandbox sandbox) {
+    return fixture.control().sandboxes().get(ALICE, sandbox.id());
+  }
+}

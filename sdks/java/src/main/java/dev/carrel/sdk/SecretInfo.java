@@ -1,0 +1,21 @@
+package dev.carrel.sdk;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A secret; its value never comes back.
+ *
+ * @param name the variable that a process gets it in
+ * @param version grows with each rotation
+ * @param canary whether a sandbox that lets it out is frozen
+ * @param source store, or environment: one of the server's own variables
+ */
+public record SecretInfo(
+    String namespace,
+    String name,
+    long version,
+    boolean canary,
+    String source,
+    @Nullable Instant createdAt,
+    @Nullable Instant updatedAt) {}

@@ -39,7 +39,8 @@ final class Bodies {
     } while (from.fill());
   }
 
-  private static void copy(long bytes, Wire from, Wire to, Meter meter)
+  /** So many bytes. */
+  static void copy(long bytes, Wire from, Wire to, Meter meter)
       throws IOException, RefusedException {
     long left = bytes;
     while (left > 0) {

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param serverName null: it names none
  * @param hidden whether it has an encrypted hello within it, or pretends to
+ * @param size of the records that it came in
  */
-record ClientHello(@Nullable String serverName, boolean hidden) {
+record ClientHello(@Nullable String serverName, boolean hidden, int size) {
   private static final int RECORD_HEADER = 5;
   private static final int MESSAGE_HEADER = 4;
   private static final byte HANDSHAKE = 22;
@@ -54,7 +55,7 @@ record ClientHello(@Nullable String serverName, boolean hidden) {
           throw RefusedException.malformed("the TLS hello cannot be read");
         }
         if (bytes.remaining() == size) {
-          return parse(bytes);
+          return parse(bytes, at);
         }
       }
     }
@@ -69,7 +70,7 @@ record ClientHello(@Nullable String serverName, boolean hidden) {
   /**
    * @param bytes what follows the message's header
    */
-  static ClientHello parse(ByteBuffer bytes) throws RefusedException {
+  static ClientHello parse(ByteBuffer bytes, int recordsSize) throws RefusedException {
     try {
       bytes.getShort(); // version
       skip(bytes, RANDOM);
@@ -77,18 +78,18 @@ record ClientHello(@Nullable String serverName, boolean hidden) {
       skip(bytes, bytes.getShort() & 0xffff); // ciphers
       skip(bytes, bytes.get() & 0xff); // compressions
       if (!bytes.hasRemaining()) {
-        return new ClientHello(null, false);
+        return new ClientHello(null, false, recordsSize);
       }
       if ((bytes.getShort() & 0xffff) != bytes.remaining()) {
         throw RefusedException.malformed("the TLS hello cannot be read");
       }
-      return extensions(bytes);
+      return extensions(bytes, recordsSize);
     } catch (BufferUnderflowException | IndexOutOfBoundsException | IllegalArgumentException e) {
       throw RefusedException.malformed("the TLS hello cannot be read");
     }
   }
 
-  private static ClientHello extensions(ByteBuffer bytes) throws RefusedException {
+  private static ClientHello extensions(ByteBuffer bytes, int recordsSize) throws RefusedException {
     String name = null;
     boolean hidden = false;
     while (bytes.hasRemaining()) {
@@ -103,7 +104,7 @@ record ClientHello(@Nullable String serverName, boolean hidden) {
       hidden |= type == ENCRYPTED_CLIENT_HELLO;
       skip(bytes, length);
     }
-    return new ClientHello(name, hidden);
+    return new ClientHello(name, hidden, recordsSize);
   }
 
   private static String serverName(ByteBuffer list) throws RefusedException {

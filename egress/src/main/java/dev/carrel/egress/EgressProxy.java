@@ -1,6 +1,7 @@
 package dev.carrel.egress;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -49,7 +50,9 @@ public final class EgressProxy implements AutoCloseable {
     this.settings = settings;
     this.resolver =
         new Resolver(
-            settings.pinned(), new Addresses(settings.privateHosts(), settings.privateRanges()));
+            settings.pinned(),
+            new Addresses(settings.privateHosts(), settings.privateRanges()),
+            InetAddress::getAllByName);
     this.dialler =
         new Dialler(
             new Judge(presets, settings.deny()), resolver, buffers, settings.connectTimeout());

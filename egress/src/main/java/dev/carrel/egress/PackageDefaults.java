@@ -34,6 +34,9 @@ final class PackageDefaults {
   }
 
   private static List<String> ask(Map<String, String> variables, String... command) {
+    if (!variables.containsKey("PATH")) {
+      return List.of();
+    }
     var builder =
         new ProcessBuilder(command)
             .redirectError(ProcessBuilder.Redirect.DISCARD)

@@ -22,6 +22,7 @@ final class Resolver implements AutoCloseable {
 
   private final Map<Host, List<InetAddress>> pinned;
   private final Addresses addresses;
+  private final Lookup lookup;
   private final ThreadPoolExecutor lookups =
       new ThreadPoolExecutor(
           THREADS,
@@ -31,7 +32,13 @@ final class Resolver implements AutoCloseable {
           new ArrayBlockingQueue<>(WAITING),
           Thread.ofPlatform().daemon().name("egress-resolver-", 0).factory());
 
-  Resolver(Map<Host, List<InetAddress>> pinned, Addresses addresses) {
+  /** Who knows the addresses of names; blocks. */
+  interface Lookup {
+    InetAddress[] addresses(String name) throws UnknownHostException;
+  }
+
+  Resolver(Map<Host, List<InetAddress>> pinned, Addresses addresses, Lookup lookup) {
+    this.lookup = lookup;
     this.pinned = pinned;
     this.addresses = addresses;
     lookups.allowCoreThreadTimeOut(true);
@@ -57,16 +64,16 @@ final class Resolver implements AutoCloseable {
   private List<InetAddress> lookUp(Host host) throws RefusedException, InterruptedException {
     // The dot keeps the resolver from trying the host's own search domains.
     String name = host.hasDots() ? host.text() + "." : host.text();
-    Future<InetAddress[]> lookup;
+    Future<InetAddress[]> answer;
     try {
-      lookup = lookups.submit(() -> InetAddress.getAllByName(name));
+      answer = lookups.submit(() -> lookup.addresses(name));
     } catch (RejectedExecutionException e) {
       throw new RefusedException(Reason.TOO_MANY, "too many names are being looked up");
     }
     try {
-      return List.of(lookup.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+      return List.of(answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     } catch (TimeoutException e) {
-      lookup.cancel(false);
+      answer.cancel(false);
       throw new RefusedException(Reason.TIMED_OUT, "looking up " + host + " took too long");
     } catch (ExecutionException e) {
       if (e.getCause() instanceof UnknownHostException) {

@@ -17,21 +17,26 @@ final class TlsCheck {
     this.needed = needed;
   }
 
-  /** Looks at the client's first bytes and leaves them where they are. */
-  void check(Wire client) throws IOException, RefusedException {
+  /**
+   * Looks at the client's next bytes and leaves them where they are. Returns how many of them are a
+   * hello; 0: none.
+   */
+  int check(Wire client) throws IOException, RefusedException {
     if (!client.fill(1)) {
-      return;
+      return 0;
     }
     if (client.input().get(client.input().position()) != HANDSHAKE) {
       if (needed) {
         throw new RefusedException(Reason.NO_TLS, "what goes to " + target + " is not TLS");
       }
-      return;
+      return 0;
     }
-    check(ClientHello.read(client));
+    ClientHello hello = ClientHello.read(client);
+    check(hello);
+    return hello.size();
   }
 
-  void check(ClientHello hello) throws RefusedException {
+  private void check(ClientHello hello) throws RefusedException {
     if (hello.hidden()) {
       throw new RefusedException(
           Reason.TLS_HIDDEN_NAME, "the TLS hello to " + target + " hides a name (ECH)");

@@ -2,6 +2,7 @@ package dev.carrel.egress;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,11 +16,16 @@ final class Tunnel {
   // handshake_failure would do too; unrecognized_name says what is the matter.
   private static final byte[] ALERT = {0x15, 3, 3, 0, 2, 2, 112};
 
+  private static final byte CHANGE_CIPHER_SPEC = 20;
+  private static final int CHANGE_CIPHER_SPEC_SIZE = 6;
+
+  private final CountDownLatch answered = new CountDownLatch(1);
   private final Session session;
   private final Asked asked;
   private final Wire client;
   private @Nullable Wire server;
   private boolean needsTls;
+  private volatile boolean again;
 
   Tunnel(Session session, Asked asked) {
     this.session = session;
@@ -57,8 +63,9 @@ final class Tunnel {
     session.holds(asked);
     Thread down = needsTls ? null : session.start("down", () -> down(to));
     session.within(HELLO);
+    int hello;
     try {
-      new TlsCheck(asked.target(), needsTls).check(client);
+      hello = new TlsCheck(asked.target(), needsTls).check(client);
     } catch (RefusedException e) {
       session.gate().refused(asked, e);
       if (down == null) {
@@ -73,6 +80,9 @@ final class Tunnel {
       down = session.start("down", () -> down(to));
     }
     try {
+      if (hello > 0) {
+        sayHello(hello, to);
+      }
       Bodies.copyAll(client, to, session.out());
       to.endOutput();
     } catch (RefusedException e) {
@@ -82,7 +92,27 @@ final class Tunnel {
     down.join();
   }
 
+  /** Sends the hello alone, and what follows only once it is known not to be another hello. */
+  private void sayHello(int size, Wire to)
+      throws IOException, InterruptedException, RefusedException {
+    Bodies.copy(size, client, to, session.out());
+    answered.await();
+    if (!again) {
+      return;
+    }
+    // Clients may put a message in between that means nothing (RFC 8446, D.4).
+    if (client.fill(1) && client.input().get(client.input().position()) == CHANGE_CIPHER_SPEC) {
+      Bodies.copy(CHANGE_CIPHER_SPEC_SIZE, client, to, session.out());
+    }
+    Bodies.copy(new TlsCheck(asked.target(), true).check(client), client, to, session.out());
+  }
+
   private void down(Wire from) throws IOException {
+    try {
+      again = HelloRetry.isAskedBy(from);
+    } finally {
+      answered.countDown();
+    }
     try {
       Bodies.copyAll(from, client, session.in());
       client.endOutput();

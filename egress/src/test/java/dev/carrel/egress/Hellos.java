@@ -2,6 +2,7 @@ package dev.carrel.egress;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 
 /** TLS hellos as clients send them, and as they should not. */
 final class Hellos {
@@ -33,6 +34,18 @@ final class Hellos {
       all = join(all, record(part));
     }
     return all;
+  }
+
+  /** A server's wish for another hello. */
+  static byte[] retry() {
+    return record(
+        ByteBuffer.allocate(44)
+            .putInt(2 << 24 | 40)
+            .putShort((short) 0x303)
+            .put(
+                HexFormat.of()
+                    .parseHex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c"))
+            .array());
   }
 
   static byte[] extension(int type, byte[] content) {

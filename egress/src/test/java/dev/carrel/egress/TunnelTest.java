@@ -73,6 +73,38 @@ final class TunnelTest {
     }
   }
 
+  /** A server may ask for a second hello, in the clear like the first: it is checked like that. */
+  @ParameterizedTest
+  @ValueSource(strings = {"echo.example", "other.example"})
+  void secondHelloIsHeldToTheSameName(String second) throws Exception {
+    byte[] first = Hellos.naming(ProxyFixture.ECHO);
+    byte[] between = {20, 3, 3, 0, 1, 1};
+    byte[] next = Hellos.join(between, Hellos.naming(second));
+    try (var listener = ServerSocketChannel.open()) {
+      listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      int port = listener.socket().getLocalPort();
+      String target = ProxyFixture.ECHO + ":" + port;
+      fixture.gate().policy(Policy.NOTHING.withAllow(List.of(Rule.parse(target))));
+      try (Client client = fixture.connect()) {
+        client.send("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(target, target));
+        client.until("\r\n\r\n");
+        // At once, as one who does not wait to be asked.
+        client.send(Hellos.join(first, next));
+        client.endOutput();
+        try (SocketChannel server = listener.accept()) {
+          ByteBuffer got = ByteBuffer.allocate(4096);
+          while (got.position() < first.length && server.read(got) >= 0) {}
+          assertThat(got.position()).as("nothing before the answer").isEqualTo(first.length);
+          server.write(ByteBuffer.wrap(Hellos.retry()));
+          while (server.read(got) >= 0) {}
+          int all = first.length + next.length;
+          assertThat(got.position())
+              .isEqualTo(second.equals(ProxyFixture.ECHO) ? all : first.length + between.length);
+        }
+      }
+    }
+  }
+
   static List<byte[]> wrongHellos() {
     return List.of(
         Hellos.naming("other.example"),
@@ -129,7 +161,7 @@ final class TunnelTest {
       int length = 4 + random.nextInt(bad.length - 3);
       ByteBuffer bytes = ByteBuffer.wrap(bad, 4, length - 4).slice();
       try {
-        ClientHello.parse(bytes);
+        ClientHello.parse(bytes, 0);
       } catch (RefusedException expected) {
         assertThat(expected.reason()).isIn(Reason.MALFORMED, Reason.TLS_NAME);
       }

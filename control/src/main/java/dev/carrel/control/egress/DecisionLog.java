@@ -82,8 +82,7 @@ final class DecisionLog implements Gate.Witness {
     String what = wireName(decision.outcome());
     Map<String, String> details = details(decision);
     events.tell(whose.tenant(), whose.namespace(), "egress." + what, sandbox, details);
-    var who =
-        new AuditEntry.Who(whose.tenant(), AuditEntry.Who.SERVER, whose.namespace(), sandbox);
+    var who = new AuditEntry.Who(whose.tenant(), AuditEntry.Who.SERVER, whose.namespace(), sandbox);
     audit.later(
         AuditEntry.of(who, "egress." + what, AuditEntry.Outcome.of(what))
             .withSubject(decision.host() + ":" + decision.port())

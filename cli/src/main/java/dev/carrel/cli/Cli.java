@@ -90,6 +90,7 @@ public final class Cli {
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
+    commands.put("approvals", () -> approvals(session));
     commands.put("settings", () -> new SettingsCommand(session));
     commands.put("events", () -> new EventsCommand(session));
     commands.put("audit", () -> new AuditCommand(session));
@@ -111,6 +112,15 @@ public final class Cli {
         .addSubcommand(new SandboxChange.Resume(session))
         .addSubcommand(new SandboxChange.Fork(session))
         .addSubcommand(new SandboxCommand.Delete(session));
+  }
+
+  private static CommandLine approvals(Session session) {
+    return new CommandLine(new ApprovalsCommand())
+        .addSubcommand(new ApprovalsCommand.ListAll(session))
+        .addSubcommand(new ApprovalsCommand.Ask(session))
+        .addSubcommand(new ApprovalsCommand.Approve(session))
+        .addSubcommand(new ApprovalsCommand.Deny(session))
+        .addSubcommand(new ApprovalsCommand.Revoke(session));
   }
 
   private static CommandLine snapshot(Session session) {

@@ -2,6 +2,7 @@ package dev.carrel.control;
 
 import dev.carrel.control.admission.Creates;
 import dev.carrel.control.admission.Queue;
+import dev.carrel.control.approval.Approvals;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.SigningKey;
 import dev.carrel.control.context.Contexts;
@@ -55,6 +56,7 @@ public final class Control implements AutoCloseable {
   private final Sandboxes sandboxes;
   private final Egress egress;
   private final Vault vault;
+  private final Approvals approvals;
   private final Queue queue;
   private final Creates creates;
   private final Execs execs;
@@ -92,6 +94,8 @@ public final class Control implements AutoCloseable {
     egress = new Egress(sandboxes, gates);
     vault = new Vault(settings.vault(), settings.dataDirectory(), database, events, audit);
     sandboxes.listen(vault);
+    approvals = new Approvals(database, sandboxes, audit, events);
+    gates.grants(approvals::rules);
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry, events);
     creates = new Creates(sandboxes, queue, keys, telemetry);
@@ -123,6 +127,7 @@ public final class Control implements AutoCloseable {
     files = new Files(sandboxes, settings.files(), audit);
     sandboxes.pools().warmUp(contexts);
     recover();
+    approvals.begin();
     sandboxes.pools().enable(live.current().pools());
     live.listen(this::changed);
     sandboxes.pools().begin();
@@ -188,6 +193,11 @@ public final class Control implements AutoCloseable {
     return egress;
   }
 
+  /** What a person has to allow first. */
+  public Approvals approvals() {
+    return approvals;
+  }
+
   public Files files() {
     return files;
   }
@@ -213,6 +223,7 @@ public final class Control implements AutoCloseable {
     sandboxes.close();
     sandboxes.pools().close();
     watch.close();
+    approvals.close();
     if (onShutdown == LifeSettings.OnShutdown.STOP) {
       sandboxes.stopAll();
     }

@@ -15,8 +15,10 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -191,6 +193,25 @@ public final class Sandboxes {
       journal.done(caller, now.tenant(), now.namespace(), id, "sandbox.patch", id.value());
     }
     return get(caller, id);
+  }
+
+  /** Lets what they may reach take effect anew. */
+  public void networkChanged(Predicate<Sandbox> which) {
+    for (RunningSandbox live : life.running()) {
+      if (which.test(live.row())) {
+        // In its turn: a change of its policy must not be undone by an older one.
+        try (Turn _ = life.turn(live.id())) {
+          if (live.equals(life.find(live.id()))) {
+            wayOut.apply(live.row());
+          }
+        }
+      }
+    }
+  }
+
+  /** One that has a machine now, whosever it is. */
+  public Optional<RunningSandbox> running(SandboxId id) {
+    return Optional.ofNullable(life.find(id));
   }
 
   /** Starts one that has ended with its files, or lets a paused one go on. */

@@ -11,10 +11,14 @@ import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.audit.AuditQuery;
+import dev.carrel.control.approval.Approval;
+import dev.carrel.control.approval.Approvals;
+import dev.carrel.control.approval.AskApproval;
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.Sandbox;
@@ -85,6 +89,35 @@ final class EgressIT {
     assertThat(curl(sandbox.id(), "http://other.example.net/")).contains("egress_not_allowed");
 
     fixture.control().egress().set(ALICE, sandbox.id(), Policy.NOTHING);
+    assertThat(curl(sandbox.id(), url())).contains("egress_not_allowed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"process", "native"})
+  void personOpensAWayAndShutsItAgain(String engine) throws Exception {
+    fixture = new ControlFixture(engine, this::pinned);
+    Sandbox sandbox = fixture.sandbox();
+    Approvals approvals = fixture.control().approvals();
+    var admin = new Caller("office", "ada", Caller.Role.ADMIN);
+    Approval asked =
+        approvals.ask(
+            ALICE,
+            new AskApproval(
+                Approval.Kind.EGRESS,
+                NAME + ":" + server.getAddress().getPort(),
+                sandbox.id(),
+                null,
+                Approval.Scope.SANDBOX,
+                "the files",
+                null));
+    assertThat(curl(sandbox.id(), url())).contains("egress_not_allowed");
+
+    approvals.decide(admin, asked.id(), true, null, null, "");
+    assertThat(curl(sandbox.id(), url())).isEqualTo("hello from /x 200");
+    fixture.restart();
+    assertThat(curl(sandbox.id(), url())).isEqualTo("hello from /x 200");
+
+    fixture.control().approvals().withdraw(admin, asked.id());
     assertThat(curl(sandbox.id(), url())).contains("egress_not_allowed");
   }
 

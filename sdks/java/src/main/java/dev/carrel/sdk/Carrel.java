@@ -98,6 +98,11 @@ public final class Carrel implements AutoCloseable {
         .toList();
   }
 
+  /** What a person has to allow first. */
+  public Approvals approvals() {
+    return new Approvals(transport);
+  }
+
   /** What an administrator may change while the server runs. */
   public Settings settings() {
     return new Settings(transport);

@@ -28,6 +28,7 @@ public final class RestApi {
     new SandboxRoutes(control.sandboxes(), control.creates()).addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
     new SettingsRoutes(control.settings(), control.engines(), control.sandboxes()).addTo(router);
+    new ApprovalRoutes(control.approvals()).addTo(router);
     new ActivityRoutes(control.sandboxes(), control.audit()).addTo(router);
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);

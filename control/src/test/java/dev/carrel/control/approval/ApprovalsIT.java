@@ -1,0 +1,210 @@
+package dev.carrel.control.approval;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.MALLORY;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.approval.Approval.Kind;
+import dev.carrel.control.approval.Approval.Scope;
+import dev.carrel.control.approval.Approval.Status;
+import dev.carrel.control.audit.AuditQuery;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+final class ApprovalsIT {
+  private static final Caller ADMIN = new Caller("office", "ada", Caller.Role.ADMIN);
+  private static final Duration LONG = Duration.ofMinutes(1);
+
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  private Approvals approvals() {
+    return fixture.control().approvals();
+  }
+
+  private Approval ask(Sandbox sandbox, Kind kind, String subject, Scope scope) {
+    return ask(sandbox, kind, subject, scope, null);
+  }
+
+  private Approval ask(
+      Sandbox sandbox, Kind kind, String subject, Scope scope, @Nullable Duration patience) {
+    return approvals()
+        .ask(ALICE, new AskApproval(kind, subject, sandbox.id(), null, scope, "why", patience));
+  }
+
+  private Approval approve(Approval asked) {
+    return approvals().decide(ADMIN, asked.id(), true, null, null, "fine");
+  }
+
+  private static void refused(ErrorCode code, ThrowingCallable work) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(work)
+        .extracting(SandboxException::code)
+        .isEqualTo(code);
+  }
+
+  @Test
+  void whoWaitsHearsTheDecisionAndOnlyAnAdministratorMakesIt() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    Approval asked = ask(sandbox, Kind.EGRESS, "example.net", Scope.SANDBOX);
+    assertThat(asked.status()).isEqualTo(Status.PENDING);
+    assertThat(ask(sandbox, Kind.EGRESS, "Example.NET.", Scope.SANDBOX)).isEqualTo(asked);
+    assertThat(approvals().rules(sandbox)).isEmpty();
+
+    refused(
+        ErrorCode.FORBIDDEN,
+        () -> approvals().decide(ALICE, asked.id(), true, null, null, "for myself"));
+    refused(ErrorCode.APPROVAL_NOT_FOUND, () -> approvals().get(MALLORY, asked.id()));
+    refused(ErrorCode.APPROVAL_NOT_FOUND, () -> approvals().withdraw(MALLORY, asked.id()));
+    refused(
+        ErrorCode.SANDBOX_NOT_FOUND,
+        () ->
+            approvals()
+                .ask(
+                    MALLORY,
+                    new AskApproval(
+                        Kind.EGRESS, "x.net", sandbox.id(), null, Scope.SANDBOX, "", null)));
+
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Approval> waiting = threads.submit(() -> approvals().await(ALICE, asked.id(), LONG));
+      approve(asked);
+      assertThat(waiting.get().status()).isEqualTo(Status.APPROVED);
+    }
+    assertThat(approvals().rules(sandbox)).hasToString("[example.net]");
+    refused(ErrorCode.WRONG_STATE, () -> approve(asked));
+    assertThat(
+            fixture.control().audit().page(ALICE, AuditQuery.newest(20)).stream()
+                .map(record -> record.entry().action()))
+        .contains("approval.ask", "approval.approve");
+  }
+
+  @Test
+  void whatWaitsAndWhatWasGrantedOutliveTheServer() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    Approval waiting = ask(sandbox, Kind.EGRESS, "waits.net", Scope.NAMESPACE);
+    Approval granted = approve(ask(sandbox, Kind.EGRESS, "granted.net", Scope.NAMESPACE));
+
+    fixture.restart();
+
+    assertThat(approvals().get(ALICE, waiting.id()).status()).isEqualTo(Status.PENDING);
+    assertThat(approvals().list(ALICE, null, 10))
+        .extracting(Approval::id)
+        .containsExactlyInAnyOrder(waiting.id(), granted.id());
+    assertThat(approvals().list(MALLORY, null, 10)).isEmpty();
+    approve(waiting);
+    Sandbox later = fixture.sandbox();
+    assertThat(approvals().rules(later)).as("of the same namespace").hasSize(2);
+    approvals().withdraw(ALICE, granted.id());
+    assertThat(approvals().rules(later)).hasToString("[waits.net]");
+  }
+
+  @Test
+  void aRequestAndAGrantEndByThemselves() {
+    Sandbox sandbox = fixture.sandbox();
+    Approval asked = ask(sandbox, Kind.EGRESS, "late.net", Scope.SANDBOX, Duration.ofMillis(300));
+    eventually(() -> approvals().get(ALICE, asked.id()).status() == Status.EXPIRED);
+    refused(ErrorCode.WRONG_STATE, () -> approve(asked));
+
+    Approval again = ask(sandbox, Kind.EGRESS, "late.net", Scope.SANDBOX);
+    approvals().decide(ADMIN, again.id(), true, null, Duration.ofMillis(300), "");
+    eventually(() -> approvals().get(ALICE, again.id()).status() == Status.EXPIRED);
+    assertThat(approvals().rules(sandbox)).isEmpty();
+  }
+
+  @Test
+  void whatIsGrantedOnceIsUsedByOne() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    approve(ask(sandbox, Kind.HOST_COMMAND, "uptime", Scope.ONCE));
+    assertThat(approvals().use(Kind.HOST_COMMAND, "reboot", sandbox)).isFalse();
+    assertThat(approvals().use(Kind.SECRET, "uptime", sandbox)).isFalse();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Callable<Boolean> use = () -> approvals().use(Kind.HOST_COMMAND, "uptime", sandbox);
+      long used = 0;
+      for (Future<Boolean> one :
+          threads.invokeAll(IntStream.range(0, 20).mapToObj(_ -> use).toList())) {
+        used += one.get() ? 1 : 0;
+      }
+      assertThat(used).isEqualTo(1);
+    }
+    approve(ask(sandbox, Kind.HOST_COMMAND, "date", Scope.SANDBOX));
+    assertThat(approvals().use(Kind.HOST_COMMAND, "date", sandbox)).isTrue();
+    assertThat(approvals().use(Kind.HOST_COMMAND, "date", sandbox)).isTrue();
+    assertThat(approvals().use(Kind.HOST_COMMAND, "date", fixture.sandbox())).isFalse();
+  }
+
+  @Test
+  void aSandboxWithAQuestionIsNotIdle() throws Exception {
+    fixture.close();
+    fixture =
+        new ControlFixture(
+            settings ->
+                settings.withSandboxes(
+                    settings
+                        .sandboxes()
+                        .with(
+                            draft -> {
+                              draft.idleTimeout = Duration.ofSeconds(1);
+                              draft.watchInterval = Duration.ofMillis(50);
+                            })));
+    Sandbox sandbox = fixture.sandbox();
+    Approval asked = ask(sandbox, Kind.EGRESS, "example.net", Scope.SANDBOX);
+    Sandbox other = fixture.sandbox();
+
+    eventually(() -> status(other) == SandboxStatus.STOPPED);
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+    approvals().withdraw(ALICE, asked.id());
+    eventually(() -> status(sandbox) == SandboxStatus.STOPPED);
+  }
+
+  private SandboxStatus status(Sandbox sandbox) {
+    return fixture.control().sandboxes().get(ALICE, sandbox.id()).status();
+  }
+
+  @Test
+  void whatCannotBeAskedIsRefusedWithItsField() {
+    Sandbox sandbox = fixture.sandbox();
+    refused(
+        ErrorCode.INVALID_INPUT,
+        () -> ask(sandbox, Kind.EGRESS, "http://example.net", Scope.SANDBOX));
+    refused(ErrorCode.INVALID_INPUT, () -> ask(sandbox, Kind.EGRESS, "*", Scope.SANDBOX));
+    refused(
+        ErrorCode.INVALID_INPUT,
+        () ->
+            approvals()
+                .ask(
+                    ALICE,
+                    new AskApproval(Kind.EGRESS, "a.net", null, null, Scope.ONCE, "", null)));
+    for (int i = 0; i < 100; i++) {
+      ask(sandbox, Kind.EGRESS, "host" + i + ".net", Scope.SANDBOX);
+    }
+    refused(ErrorCode.LIMIT_REACHED, () -> ask(sandbox, Kind.EGRESS, "more.net", Scope.SANDBOX));
+  }
+}

@@ -35,6 +35,19 @@ class ArchitectureTest {
   }
 
   @Test
+  void proxyKnowsNothingOfSandboxes() {
+    ArchRule rule =
+        noClasses()
+            .that(resideInAPackage("dev.carrel.egress.."))
+            .should()
+            .dependOnClassesThat(
+                resideInAPackage("dev.carrel..")
+                    .and(resideOutsideOfPackages("dev.carrel.egress.."))
+                    .as("the rest of Carrel"));
+    rule.check(CARREL);
+  }
+
+  @Test
   void controlKnowsNoTransport() {
     ArchRule rule =
         noClasses()

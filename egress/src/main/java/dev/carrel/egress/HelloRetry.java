@@ -30,7 +30,6 @@ final class HelloRetry {
     ByteBuffer input = server.input();
     byte[] random = new byte[RANDOM.length];
     input.get(input.position() + RANDOM_AT, random);
-    return input.get(input.position() + TYPE_AT) == SERVER_HELLO
-        && Arrays.equals(random, RANDOM);
+    return input.get(input.position() + TYPE_AT) == SERVER_HELLO && Arrays.equals(random, RANDOM);
   }
 }

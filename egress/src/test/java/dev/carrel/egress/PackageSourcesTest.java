@@ -46,8 +46,12 @@ final class PackageSourcesTest {
     write(
         "home/ada/.cargo/config.toml",
         "[source.mirror]\nregistry = \"sparse+https://cargo.corp.example/index/\"\n");
-    write("etc/apt/sources.list", "# deb http://no.example/ x\ndeb http://apt.corp.example/debian a b\n");
-    write("etc/apt/sources.list.d/more.sources", "Types: deb\nURIs: https://more.corp.example/debian\n");
+    write(
+        "etc/apt/sources.list",
+        "# deb http://no.example/ x\ndeb http://apt.corp.example/debian a b\n");
+    write(
+        "etc/apt/sources.list.d/more.sources",
+        "Types: deb\nURIs: https://more.corp.example/debian\n");
     write("etc/apt/sources.list.d/old.list.save", "deb http://no.example/ x\n");
   }
 

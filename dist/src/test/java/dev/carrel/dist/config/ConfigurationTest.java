@@ -167,7 +167,7 @@ class ConfigurationTest {
             "egress.allow-private", "10.1.0.0/16,mirror.example:8080",
             "egress.hosts", "mirror.example=10.1.2.3",
             "egress.presets", "packages",
-            "egress.packages", "mirror.example GET",
+            "egress.packages", "mirror.example:8443",
             "egress.allow-observe", "true",
             "egress.max-connections", "700",
             "egress.max-total-connections", "701",
@@ -358,7 +358,7 @@ class ConfigurationTest {
     assertThat(network.directory()).isEqualTo(Path.of("/srv/run/egress"));
     assertThat(network.usualPresets()).containsExactly("packages");
     assertThat(network.allowObserve()).isTrue();
-    assertThat(network.packages().more()).containsExactly(Rule.parse("mirror.example GET"));
+    assertThat(network.packages().more()).containsExactly(Rule.parse("mirror.example:8443"));
     assertThat(network.proxy())
         .isEqualTo(
             new EgressSettings(

@@ -10,12 +10,14 @@ import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jdbi.v3.core.ConnectionException;
 import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 
@@ -60,21 +62,25 @@ public final class Audit implements SandboxJournal, AutoCloseable {
    */
   public void write(AuditEntry entry) {
     if (settings.enabled()) {
-      database.join(handle -> chain.append(handle, entry));
+      database.join(connection -> chain.append(connection, entry));
     }
   }
 
   /** Records soon, for what nobody waits for. */
   public void later(AuditEntry entry) {
     if (settings.enabled()) {
-      database.later(handle -> chain.append(handle, entry));
+      database.later(handle -> append(handle, entry));
     }
   }
 
   /** Records in the caller's own transaction, for what is or is not, together with it. */
   public void append(Handle handle, AuditEntry entry) {
     if (settings.enabled()) {
-      chain.append(handle, entry);
+      try {
+        chain.append(handle.getConnection(), entry);
+      } catch (SQLException e) {
+        throw new ConnectionException(e);
+      }
     }
   }
 
@@ -144,7 +150,7 @@ public final class Audit implements SandboxJournal, AutoCloseable {
       throw new SandboxException(ErrorCode.FORBIDDEN, "only an administrator may verify the audit")
           .withHint("use the token of the server's own token file");
     }
-    return new Verification(store, key, side, chain::head).run();
+    return checkpoints.undisturbed(new Verification(store, key, side, chain::head)::run);
   }
 
   public SigningKey key() {

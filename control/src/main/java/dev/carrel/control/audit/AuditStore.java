@@ -2,6 +2,7 @@ package dev.carrel.control.audit;
 
 import dev.carrel.control.audit.Checkpoint.Kind;
 import dev.carrel.control.store.Database;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -16,6 +17,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Rows of the chain and of its checkpoints. */
 final class AuditStore {
+  static final String INSERT =
+      "INSERT INTO audit (sequence, at_us, tenant, namespace, sandbox_id, action, body, hash)"
+          + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
   private static final String COLUMNS =
       "SELECT sequence, at_us, tenant, namespace, sandbox_id, action, body, hash FROM audit";
 
@@ -25,18 +30,17 @@ final class AuditStore {
     this.database = database;
   }
 
-  static void insert(Handle handle, StoredRecord row) {
-    handle.execute(
-        "INSERT INTO audit (sequence, at_us, tenant, namespace, sandbox_id, action, body, hash)"
-            + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        row.sequence(),
-        row.atMicros(),
-        row.tenant(),
-        row.namespace(),
-        row.sandbox(),
-        row.action(),
-        row.body(),
-        row.hash());
+  /** With {@link #INSERT}. */
+  static void insert(PreparedStatement statement, StoredRecord row) throws SQLException {
+    statement.setLong(1, row.sequence());
+    statement.setLong(2, row.atMicros());
+    statement.setString(3, row.tenant());
+    statement.setString(4, row.namespace());
+    statement.setString(5, row.sandbox());
+    statement.setString(6, row.action());
+    statement.setString(7, row.body());
+    statement.setBytes(8, row.hash());
+    statement.executeUpdate();
   }
 
   static void insert(Handle handle, Checkpoint checkpoint) {

@@ -3,9 +3,11 @@ package dev.carrel.control.audit;
 import dev.carrel.control.store.Database;
 import dev.carrel.spi.SandboxId;
 import java.security.MessageDigest;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +19,7 @@ final class Chain {
   private final int outputChars;
   // For who writes to the database, and so for one thread at a time.
   private final MessageDigest sha256 = RequestDigest.sha256();
+  private @Nullable PreparedStatement insert;
   private @Nullable Head tentative;
   private Head committed;
 
@@ -45,7 +48,7 @@ final class Chain {
   }
 
   /** Adds a record in the caller's transaction; it counts when that is committed. */
-  void append(Handle handle, AuditEntry entry) {
+  void append(Connection connection, AuditEntry entry) throws SQLException {
     Head before = tentative;
     if (before == null) {
       before = head();
@@ -64,7 +67,14 @@ final class Chain {
             new byte[0]);
     StoredRecord row = open.withHash(open.hashAfter(before.hash(), sha256));
     tentative = before;
-    AuditStore.insert(handle, row);
+    PreparedStatement statement = insert;
+    if (statement == null) {
+      statement = connection.prepareStatement(AuditStore.INSERT);
+    }
+    // One that failed is not used again.
+    insert = null;
+    AuditStore.insert(statement, row);
+    insert = statement;
     tentative = new Head(row.sequence(), row.hash());
   }
 

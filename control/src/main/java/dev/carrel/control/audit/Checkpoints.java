@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -76,6 +77,11 @@ final class Checkpoints implements AutoCloseable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Does something while nothing is signed or pruned. */
+  synchronized <T> T undisturbed(Supplier<T> work) {
+    return work.get();
   }
 
   /** Signs that the records up to this one are gone, and removes them. */

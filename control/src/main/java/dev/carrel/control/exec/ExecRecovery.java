@@ -68,7 +68,7 @@ final class ExecRecovery {
     for (ExecInfo unknown : inside.values()) {
       if (unknown.running()) {
         Exec row = adopted(unknown);
-        store.started(row);
+        store.started(row, () -> false);
         join(row, 0);
       }
     }

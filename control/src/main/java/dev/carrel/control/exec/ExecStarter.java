@@ -181,7 +181,7 @@ final class ExecStarter {
               });
       box.add(live);
       if (claim == null) {
-        store.started(exec);
+        store.started(exec, () -> !live.exec().running());
       }
       events.started(sandbox.where(), Map.of("exec_id", id.value()));
       live.begin();

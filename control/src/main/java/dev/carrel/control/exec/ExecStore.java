@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
@@ -34,8 +35,18 @@ final class ExecStore {
     this.database = database;
   }
 
-  void started(Exec exec) {
-    database.later(handle -> insert(handle, exec));
+  /**
+   * Notes the start of one, unless it has ended by then: most do, and their end says all.
+   *
+   * @param ended whether it has
+   */
+  void started(Exec exec, BooleanSupplier ended) {
+    database.later(
+        handle -> {
+          if (!ended.getAsBoolean()) {
+            insert(handle, exec);
+          }
+        });
   }
 
   /**
@@ -49,6 +60,7 @@ final class ExecStore {
     var gone = new ArrayList<ExecId>();
     database.later(
         handle -> {
+          insert(handle, exec);
           update(handle, exec, records);
           gone.addAll(prune(handle, exec.sandbox(), keep));
         },

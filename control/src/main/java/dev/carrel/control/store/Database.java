@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -15,6 +16,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.flywaydb.core.Flyway;
@@ -42,6 +44,8 @@ public final class Database implements AutoCloseable {
   private static final int READERS = 4;
   private static final int MAX_PENDING = 10_000;
   private static final int MAX_BATCH = 512;
+  // A transaction costs as much as many rows.
+  private static final Duration LINGER = Duration.ofMillis(10);
 
   private final ReentrantLock writing = new ReentrantLock(true);
   private final Connection writerConnection;
@@ -105,7 +109,7 @@ public final class Database implements AutoCloseable {
    *
    * @param work is run again when it was in one transaction with something that failed
    */
-  public void join(HandleConsumer<RuntimeException> work) {
+  public void join(JointWork work) {
     var mine = new Joint(work);
     joint.add(mine);
     writing.lock();
@@ -242,10 +246,7 @@ public final class Database implements AutoCloseable {
     } catch (JdbiException e) {
       throw StoreFailures.explained(e);
     } finally {
-      for (Consumer<Boolean> action : afterwards) {
-        action.accept(committed);
-      }
-      afterwards.clear();
+      settle(committed);
     }
   }
 
@@ -255,11 +256,7 @@ public final class Database implements AutoCloseable {
       batch.add(next);
     }
     try {
-      transaction(
-          handle -> {
-            batch.forEach(item -> item.work.useHandle(handle));
-            return true;
-          });
+      joint(batch);
     } catch (RuntimeException e) {
       // Whose fault it was is not known: each by itself.
       batch.forEach(this::writeAlone);
@@ -269,14 +266,46 @@ public final class Database implements AutoCloseable {
 
   private void writeAlone(Joint item) {
     try {
-      transaction(
-          handle -> {
-            item.work.useHandle(handle);
-            return true;
-          });
+      joint(List.of(item));
     } catch (RuntimeException e) {
       item.failure = e;
     }
+  }
+
+  // Without Jdbi, which takes longer than SQLite does: requests wait for this.
+  private void joint(List<Joint> items) {
+    boolean committed = false;
+    try (var control = writerConnection.createStatement()) {
+      control.execute("BEGIN IMMEDIATE");
+      for (Joint item : items) {
+        item.work.on(writerConnection);
+      }
+      control.execute("COMMIT");
+      committed = true;
+    } catch (SQLException e) {
+      throw StoreFailures.explained(e);
+    } finally {
+      if (!committed) {
+        rollBack();
+      }
+      settle(committed);
+    }
+  }
+
+  private void rollBack() {
+    try (var statement = writerConnection.createStatement()) {
+      statement.execute("ROLLBACK");
+    } catch (SQLException e) {
+      // SQLite has rolled back by itself, as after most failures.
+      LOG.debug("nothing to roll back: {}", e.getMessage());
+    }
+  }
+
+  private void settle(boolean committed) {
+    for (Consumer<Boolean> action : afterwards) {
+      action.accept(committed);
+    }
+    afterwards.clear();
   }
 
   private void writeBatches() {
@@ -285,13 +314,25 @@ public final class Database implements AutoCloseable {
     while (!stopped) {
       try {
         batch.add(pending.take());
+        gather(batch);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;
       }
-      pending.drainTo(batch, MAX_BATCH);
       stopped = writeBatch(batch);
       batch.clear();
+    }
+  }
+
+  /** Waits a little for more, unless somebody waits for what is there. */
+  private void gather(List<Pending> batch) throws InterruptedException {
+    long end = System.nanoTime() + LINGER.toNanos();
+    while (batch.size() < MAX_BATCH && batch.getLast() instanceof Pending.Write) {
+      Pending next = pending.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+      if (next == null) {
+        return;
+      }
+      batch.add(next);
     }
   }
 
@@ -393,13 +434,18 @@ public final class Database implements AutoCloseable {
     }
   }
 
+  /** What is written in one transaction with the work of others. */
+  public interface JointWork {
+    void on(Connection connection) throws SQLException;
+  }
+
   /** Work that waits for who writes; its fields are for who holds the lock. */
   private static final class Joint {
-    private final HandleConsumer<RuntimeException> work;
+    private final JointWork work;
     private boolean done;
     private @Nullable RuntimeException failure;
 
-    Joint(HandleConsumer<RuntimeException> work) {
+    Joint(JointWork work) {
       this.work = work;
     }
   }

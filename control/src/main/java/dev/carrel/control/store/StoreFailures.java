@@ -2,6 +2,7 @@ package dev.carrel.control.store;
 
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import java.sql.SQLException;
 import java.util.Set;
 import org.jdbi.v3.core.JdbiException;
 import org.sqlite.SQLiteErrorCode;
@@ -24,6 +25,13 @@ final class StoreFailures {
 
   private StoreFailures() {}
 
+  static RuntimeException explained(SQLException failure) {
+    var plain = new IllegalStateException("the store failed: " + failure.getMessage(), failure);
+    return failure instanceof SQLiteException sqlite
+        ? explained(plain, sqlite.getResultCode())
+        : plain;
+  }
+
   static RuntimeException explained(JdbiException failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof SQLiteException sqlite) {
@@ -33,7 +41,7 @@ final class StoreFailures {
     return failure;
   }
 
-  private static RuntimeException explained(JdbiException failure, SQLiteErrorCode code) {
+  private static RuntimeException explained(RuntimeException failure, SQLiteErrorCode code) {
     if (NO_SPACE.contains(code)) {
       return new SandboxException(
               ErrorCode.NO_SPACE,

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,6 +51,8 @@ public final class Database implements AutoCloseable {
   private final ReentrantLock writing = new ReentrantLock(true);
   private final Connection writerConnection;
   private final Jdbi writer;
+  private PreparedStatement begin;
+  private PreparedStatement commit;
   private final List<Connection> readerConnections = new ArrayList<>();
   private final BlockingQueue<Jdbi> readers = new ArrayBlockingQueue<>(READERS);
   private final BlockingQueue<Pending> pending = new LinkedBlockingQueue<>(MAX_PENDING);
@@ -57,9 +60,16 @@ public final class Database implements AutoCloseable {
   // Of the transaction under way; for who writes.
   private final List<Consumer<Boolean>> afterwards = new ArrayList<>();
   private final Thread batches;
+  private final WalCheckpoints checkpoints;
 
-  private Database(SQLiteDataSource source) throws SQLException {
+  private Database(SQLiteDataSource source, Path file) throws SQLException {
     writerConnection = source.getConnection();
+    try (var statement = writerConnection.createStatement()) {
+      statement.execute("PRAGMA wal_autocheckpoint = 0");
+    }
+    begin = writerConnection.prepareStatement("BEGIN IMMEDIATE");
+    commit = writerConnection.prepareStatement("COMMIT");
+    checkpoints = new WalCheckpoints(source.getConnection(), file, writing);
     writer = jdbi(writerConnection);
     for (int i = 0; i < READERS; i++) {
       Connection connection = source.getConnection();
@@ -80,7 +90,7 @@ public final class Database implements AutoCloseable {
       }
       SQLiteDataSource source = dataSource(file);
       migrate(source);
-      return new Database(source);
+      return new Database(source, file);
     } catch (SQLException e) {
       throw new IllegalStateException("cannot open the database " + file + ": " + e, e);
     } catch (IOException e) {
@@ -176,6 +186,7 @@ public final class Database implements AutoCloseable {
     enqueue(new Pending.Stop());
     joinBatches();
     try {
+      checkpoints.close();
       for (Connection connection : readerConnections) {
         connection.close();
       }
@@ -275,12 +286,12 @@ public final class Database implements AutoCloseable {
   // Without Jdbi, which takes longer than SQLite does: requests wait for this.
   private void joint(List<Joint> items) {
     boolean committed = false;
-    try (var control = writerConnection.createStatement()) {
-      control.execute("BEGIN IMMEDIATE");
+    try {
+      begin.execute();
       for (Joint item : items) {
         item.work.on(writerConnection);
       }
-      control.execute("COMMIT");
+      commit.execute();
       committed = true;
     } catch (SQLException e) {
       throw StoreFailures.explained(e);
@@ -294,6 +305,9 @@ public final class Database implements AutoCloseable {
 
   private void rollBack() {
     try (var statement = writerConnection.createStatement()) {
+      // One that failed cannot be used again.
+      begin = writerConnection.prepareStatement("BEGIN IMMEDIATE");
+      commit = writerConnection.prepareStatement("COMMIT");
       statement.execute("ROLLBACK");
     } catch (SQLException e) {
       // SQLite has rolled back by itself, as after most failures.

@@ -185,7 +185,7 @@ final class AuditTest {
       AuditVerdict verdict = ledger.verify();
       assertThat(verdict.problems()).isEmpty();
       assertThat(verdict.first()).isBetween(100L, 199L);
-      assertThat(verdict.last()).isEqualTo(201);
+      assertThat(verdict.last()).isGreaterThanOrEqualTo(201);
       assertThat(ledger.get().page(Ledger.ADMIN, AuditQuery.newest(1)))
           .extracting(record -> record.entry().action())
           .containsExactly("audit.prune");
@@ -208,7 +208,10 @@ final class AuditTest {
     try (var ledger = new Ledger(folder, brief)) {
       ledger.write(10);
       ledger.get().prune();
-      assertThat(ledger.verify()).isEqualTo(new AuditVerdict(1, 11, 11, 1, List.of()));
+      AuditVerdict verdict = ledger.verify();
+      assertThat(verdict.problems()).isEmpty();
+      assertThat(verdict.records()).isEqualTo(1);
+      assertThat(verdict.first()).isGreaterThan(10);
       ledger.restart();
       assertThat(ledger.verify().problems()).isEmpty();
     }

@@ -62,6 +62,11 @@ public final class BenchCommand implements Callable<Integer> {
   private boolean egress;
 
   @Option(
+      names = "--audit",
+      description = "Instead of all else: what it costs to put executions on record.")
+  private boolean audit;
+
+  @Option(
       names = "--density",
       arity = "0..1",
       fallbackValue = "1000",
@@ -119,7 +124,7 @@ public final class BenchCommand implements Callable<Integer> {
     if (claims) {
       claims(report, scratch, count);
     }
-    if (!soak && density == 0 && !claims && !egress) {
+    if (!soak && density == 0 && !claims && !egress && !audit) {
       step("floors");
       Floors.measure(report, scratch);
       step("peers");
@@ -127,9 +132,22 @@ public final class BenchCommand implements Callable<Integer> {
       measureServer(report, scratch, count);
       claims(report, scratch, count);
       egress(report, scratch, count);
+      audit(report, scratch, count);
+    }
+    if (audit) {
+      audit(report, scratch, count);
     }
     if (egress) {
       egress(report, scratch, count);
+    }
+  }
+
+  private void audit(Report report, Path scratch, int count) throws Exception {
+    try (ServerProcess recording =
+            ServerProcess.start(home, scratch.resolve("recording"), Map.of());
+        ServerProcess silent =
+            ServerProcess.start(home, scratch.resolve("silent"), AuditBench.silence())) {
+      attempt(report, "audit", () -> new AuditBench(recording, silent, report).measure(count));
     }
   }
 

@@ -180,7 +180,9 @@ final class ExecStarter {
                 onEnd(sandbox, box, over);
               });
       box.add(live);
-      if (claim == null) {
+      if (claim == null && brief) {
+        store.startedNow(exec);
+      } else if (claim == null) {
         store.started(exec, () -> !live.exec().running());
       }
       events.started(sandbox.where(), Map.of("exec_id", id.value()));

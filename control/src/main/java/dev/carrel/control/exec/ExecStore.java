@@ -21,7 +21,10 @@ import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
 
-/** Rows of execs. Nobody waits for a write here: a row follows its exec by some milliseconds. */
+/**
+ * Rows of execs. Those that are acknowledged before their end are noted at once; of the others a
+ * row follows the end by a tenth of a second, and nobody waits for it.
+ */
 final class ExecStore {
   private static final int MAX_CHANGES = 1000;
   private static final String COLUMNS =
@@ -46,6 +49,15 @@ final class ExecStore {
           if (!ended.getAsBoolean()) {
             insert(handle, exec);
           }
+        });
+  }
+
+  /** Notes the start of one that is acknowledged before its end. */
+  void startedNow(Exec exec) {
+    database.write(
+        handle -> {
+          insert(handle, exec);
+          return exec;
         });
   }
 

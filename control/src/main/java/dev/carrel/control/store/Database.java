@@ -44,9 +44,10 @@ public final class Database implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Database.class);
   private static final int READERS = 4;
   private static final int MAX_PENDING = 10_000;
-  private static final int MAX_BATCH = 512;
+  // Few enough that who waits to write does not wait long.
+  private static final int MAX_BATCH = 32;
   // A transaction costs as much as many rows.
-  private static final Duration LINGER = Duration.ofMillis(10);
+  private static final Duration LINGER = Duration.ofMillis(100);
 
   private final ReentrantLock writing = new ReentrantLock(true);
   private final Connection writerConnection;

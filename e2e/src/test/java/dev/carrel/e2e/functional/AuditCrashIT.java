@@ -57,7 +57,7 @@ class AuditCrashIT {
     for (int i = 0; i < CLIENTS; i++) {
       clients.add(Thread.ofVirtual().start(() -> work(api, box, done)));
     }
-    Eventually.holds("some work", Duration.ofSeconds(120), () -> done.size() >= ENOUGH);
+    Eventually.holds("some work", Duration.ofMinutes(2), () -> done.size() >= ENOUGH);
     server.kill();
     for (Thread client : clients) {
       client.join();

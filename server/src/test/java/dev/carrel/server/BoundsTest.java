@@ -64,8 +64,8 @@ public class BoundsTest {
           server.post(
               dying + path,
               "{\"command\":\"true\",\"code\":\"1\",\"language\":\"bash\",\"path\":\"a\"}");
-      assertThat(answer.status()).as(path).isEqualTo(409);
-      assertThat(answer.code()).isEqualTo("wrong_state");
+      assertThat(answer.status()).as(path).isEqualTo(410);
+      assertThat(answer.code()).isEqualTo("sandbox_gone");
       assertThat(answer.json().get("cause").asText()).isNotEmpty();
       assertThat(answer.json().get("hint").asText()).contains("start it again");
     }

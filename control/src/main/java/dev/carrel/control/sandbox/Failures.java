@@ -92,10 +92,11 @@ final class Failures {
     String what =
         "sandbox %s is %s (%s): %s"
             .formatted(row.id(), row.status().wireName(), failure.cause(), failure.message());
-    return row.restartable()
-        ? new SandboxException(ErrorCode.WRONG_STATE, what).withHint(AGAIN + failure.hint())
-        : new SandboxException(ErrorCode.SANDBOX_GONE, what)
-            .withHint("create a new sandbox; " + failure.hint());
+    // One that died is gone, with what ran in it, also when its files can come back.
+    boolean stopped = row.status() == SandboxStatus.STOPPED && row.restartable();
+    return new SandboxException(
+            stopped ? ErrorCode.WRONG_STATE : ErrorCode.SANDBOX_GONE, what)
+        .withHint((row.restartable() ? AGAIN : "create a new sandbox; ") + failure.hint());
   }
 
   static SandboxException notFound(SandboxId id) {

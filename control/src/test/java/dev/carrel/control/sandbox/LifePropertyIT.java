@@ -329,7 +329,9 @@ final class LifePropertyIT {
     }
 
     ErrorCode refusal() {
-      return persistent ? ErrorCode.WRONG_STATE : ErrorCode.SANDBOX_GONE;
+      return persistent && status != SandboxStatus.FAILED
+          ? ErrorCode.WRONG_STATE
+          : ErrorCode.SANDBOX_GONE;
     }
 
     @Nullable ErrorCode copied() {

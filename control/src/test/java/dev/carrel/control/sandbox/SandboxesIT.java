@@ -193,7 +193,7 @@ final class SandboxesIT {
                     .control()
                     .execs()
                     .run(ALICE, sandbox.id(), ExecStart.of(Command.of("true"))))
-        .matches(e -> e.code() == ErrorCode.WRONG_STATE)
+        .matches(e -> e.code() == ErrorCode.SANDBOX_GONE)
         .matches(e -> e.hint().orElse("").contains("start it again"));
   }
 

@@ -59,7 +59,7 @@ final class Verdict {
 
   private void checkAlive(KnownBox box) {
     JsonNode row = settledStatus(box);
-    // 409 where it can be started again, 410 where it cannot.
+    // 409 when it was stopped, 410 when it died.
     if (box.mayBe("failed")
         && Set.of(409, 410).contains(new Box(api, box.id(), row).tried("true"))) {
       // Its machine was dead and nobody had noticed: the first use did.

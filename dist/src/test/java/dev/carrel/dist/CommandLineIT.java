@@ -52,6 +52,35 @@ class CommandLineIT {
   }
 
   @Test
+  void whatASandboxMayReachIsShownAndChanged() {
+    String id =
+        desk.carrel("sandbox", "create", "-q", "--preset", "github", "--allow", "a.example")
+            .out()
+            .strip();
+    assertThat(desk.carrel("egress", "show", id).out())
+        .contains("preset   github", "allow    a.example", "used     0 bytes out");
+    assertThat(desk.carrel("egress", "allow", id, "*.B.example", "c.example:8443").out())
+        .contains("allow    *.b.example", "allow    c.example:8443");
+    assertThat(desk.carrel("egress", "deny", id, "bad.b.example").out())
+        .contains("deny     bad.b.example");
+    assertThat(desk.carrel("egress", "remove", id, "a.example", "github").out())
+        .doesNotContain("a.example\n", "github");
+    Outcome unknown = desk.carrel("egress", "remove", id, "a.example");
+    assertThat(unknown.code()).isNotZero();
+    assertThat(unknown.err()).contains("the policy has no 'a.example'");
+    assertThat(desk.carrel("egress", "set", id, "--max-bytes", "5000", "--json").out())
+        .contains("\"max_bytes\" : 5000", "c.example:8443");
+    Outcome refused = desk.carrel("egress", "allow", id, "*");
+    assertThat(refused.code()).isNotZero();
+    assertThat(refused.err()).contains("a star stands only in front");
+
+    desk.carrel("exec", id, "--", "sh", "-c", "curl -s http://no.example/");
+    assertThat(desk.carrel("egress", "decisions", id).out())
+        .contains("denied", "no.example:80", "not_allowed");
+    assertThat(desk.carrel("egress", "presets").out()).contains("github.com");
+  }
+
+  @Test
   void aSandboxIsStoppedStartedForkedAndRestored() {
     String id = create();
     desk.carrel("exec", id, "--", "sh", "-c", "echo old > file");

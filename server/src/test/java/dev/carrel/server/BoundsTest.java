@@ -69,7 +69,7 @@ public class BoundsTest {
       assertThat(answer.json().get("cause").asText()).isNotEmpty();
       assertThat(answer.json().get("hint").asText()).contains("start it again");
     }
-    assertThat(server.get(dying + "/files/a").status()).isEqualTo(409);
+    assertThat(server.get(dying + "/files/a").status()).isEqualTo(410);
     assertThat(server.delete(dying).status()).isEqualTo(204);
   }
 

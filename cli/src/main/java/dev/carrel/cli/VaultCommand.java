@@ -40,16 +40,14 @@ final class VaultCommand extends CommandGroup {
         description = "Nobody needs it: a sandbox that lets it out is frozen, and you are told.")
     private boolean canary;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The variable to give it in.")
-    private String name = "";
-
     Add(Session session) {
       this.session = session;
     }
 
     @Override
     public Integer call() throws IOException {
-      String text = value.read(session, name);
+      String name = value.name();
+      String text = value.read(session);
       try (Session.Connection server = session.connect()) {
         var vault = server.carrel().vault();
         SecretInfo made =
@@ -71,16 +69,14 @@ final class VaultCommand extends CommandGroup {
     @Mixin private Space space = new Space();
     @Mixin private Value value = new Value();
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The secret.")
-    private String name = "";
-
     Rotate(Session session) {
       this.session = session;
     }
 
     @Override
     public Integer call() throws IOException {
-      String text = value.read(session, name);
+      String name = value.name();
+      String text = value.read(session);
       try (Session.Connection server = session.connect()) {
         show(session.console(), common, server.carrel().vault().rotate(space.name(), name, text));
       }
@@ -174,8 +170,11 @@ final class VaultCommand extends CommandGroup {
     }
   }
 
-  /** Where a value comes from. */
+  /** A secret's name, and where its value comes from. */
   static final class Value {
+    @Parameters(index = "0", paramLabel = "NAME", description = "The variable to give it in.")
+    private String name = "";
+
     @Parameters(
         index = "1",
         arity = "0..1",
@@ -183,7 +182,11 @@ final class VaultCommand extends CommandGroup {
         description = "Better left out: others on this machine can see a command's arguments.")
     private @Nullable String given;
 
-    String read(Session session, String name) throws IOException {
+    String name() {
+      return name;
+    }
+
+    String read(Session session) throws IOException {
       if (given != null) {
         session
             .console()

@@ -81,6 +81,25 @@ class CommandLineIT {
   }
 
   @Test
+  void aSecretIsKeptUsedRotatedAndForgotten() {
+    Outcome added = desk.carrel("vault", "add", "POEM", "walrus-and-carpenter");
+    assertThat(added.out()).isEqualTo("POEM  version 1\n");
+    assertThat(added.err()).contains("pipe it in");
+    assertThat(desk.carrel("vault", "list").out())
+        .contains("POEM", "store")
+        .doesNotContain("walrus");
+    String id = create();
+    assertThat(
+            desk.carrel("exec", "--secret", "POEM", id, "--", "sh", "-c", "echo $POEM ${#POEM}")
+                .out())
+        .isEqualTo("***REDACTED*** 20\n");
+    assertThat(desk.carrel("vault", "rotate", "--json", "POEM", "jabberwocky").out())
+        .contains("\"version\" : 2");
+    assertThat(desk.carrel("vault", "rm", "POEM").out()).isEqualTo("POEM\n");
+    assertThat(desk.carrel("vault", "rm", "POEM").err()).contains("no secret 'POEM'");
+  }
+
+  @Test
   void aSandboxIsStoppedStartedForkedAndRestored() {
     String id = create();
     desk.carrel("exec", id, "--", "sh", "-c", "echo old > file");

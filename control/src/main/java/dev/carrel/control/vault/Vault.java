@@ -28,6 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,7 +49,9 @@ public final class Vault implements SandboxListener {
   private final EnvironmentSecrets environment;
   private final Events events;
   private final Audit audit;
-  private final Map<Place, SecretRow> rows = new HashMap<>();
+  private final Map<Place, SecretRow> rows = new ConcurrentHashMap<>();
+  // Who changes something waits for the disk; who uses a secret waits for nobody.
+  private final Object changing = new Object();
   private final boolean damaged;
   private volatile boolean traced;
 
@@ -84,7 +87,7 @@ public final class Vault implements SandboxListener {
       Caller caller, @Nullable String namespace, String name, String value, boolean canary) {
     Place place = place(caller, namespace, name);
     Secret.checkValue(value);
-    synchronized (rows) {
+    synchronized (changing) {
       requireWhole();
       if (rows.containsKey(place)) {
         throw new SandboxException(
@@ -109,7 +112,7 @@ public final class Vault implements SandboxListener {
   public Secret rotate(Caller caller, @Nullable String namespace, String name, String value) {
     Place place = place(caller, namespace, name);
     Secret.checkValue(value);
-    synchronized (rows) {
+    synchronized (changing) {
       requireWhole();
       SecretRow old = find(place);
       SecretRow row =
@@ -122,7 +125,7 @@ public final class Vault implements SandboxListener {
 
   public void delete(Caller caller, @Nullable String namespace, String name) {
     Place place = place(caller, namespace, name);
-    synchronized (rows) {
+    synchronized (changing) {
       requireWhole();
       SecretRow old = find(place);
       var after = new ArrayList<>(rows.values());
@@ -146,12 +149,10 @@ public final class Vault implements SandboxListener {
                 found.put(
                     name,
                     new Secret(space, name, 0, false, Secret.Source.ENVIRONMENT, null, null)));
-    synchronized (rows) {
-      requireWhole();
-      rows.values().stream()
-          .filter(row -> row.tenant().equals(caller.tenant()) && row.namespace().equals(space))
-          .forEach(row -> found.put(row.name(), row.view()));
-    }
+    requireWhole();
+    rows.values().stream()
+        .filter(row -> row.tenant().equals(caller.tenant()) && row.namespace().equals(space))
+        .forEach(row -> found.put(row.name(), row.view()));
     return found.values().stream().sorted(Comparator.comparing(Secret::name)).toList();
   }
 
@@ -231,12 +232,9 @@ public final class Vault implements SandboxListener {
   private Opened open(String tenant, String namespace, String name) {
     Secret.checkName("secrets", name);
     var place = new Place(tenant, namespace, name);
-    SecretRow row;
-    synchronized (rows) {
-      row = rows.get(place);
-    }
+    requireWhole();
+    SecretRow row = rows.get(place);
     if (row != null) {
-      requireWhole();
       String value = row.open(key);
       if (value == null) {
         throw closed();

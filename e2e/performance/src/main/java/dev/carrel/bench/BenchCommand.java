@@ -125,6 +125,8 @@ public final class BenchCommand implements Callable<Integer> {
       claims(report, scratch, count);
     }
     if (!soak && density == 0 && !claims && !egress && !audit) {
+      step("redaction");
+      RedactorBench.measure(report);
       step("floors");
       Floors.measure(report, scratch);
       step("peers");

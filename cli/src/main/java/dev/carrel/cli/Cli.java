@@ -81,6 +81,7 @@ public final class Cli {
     commands.put("sandbox", () -> sandbox(session));
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
+    commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
     commands.put("snapshot", () -> snapshot(session));
     commands.put("volume", () -> volume(session));

@@ -24,6 +24,7 @@ import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.validate.Validator;
 import dev.carrel.control.vault.Vault;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.Language;
@@ -62,6 +63,7 @@ public final class Control implements AutoCloseable {
   private final Execs execs;
   private final Contexts contexts;
   private final Files files;
+  private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
 
@@ -125,6 +127,7 @@ public final class Control implements AutoCloseable {
             audit,
             executions);
     files = new Files(sandboxes, settings.files(), audit);
+    validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
     approvals.begin();
@@ -196,6 +199,10 @@ public final class Control implements AutoCloseable {
   /** What a person has to allow first. */
   public Approvals approvals() {
     return approvals;
+  }
+
+  public Validator validator() {
+    return validator;
   }
 
   public Files files() {

@@ -100,6 +100,19 @@ class CommandLineIT {
   }
 
   @Test
+  void codeIsLookedAtWithoutBeingRun() throws IOException {
+    Path file = Files.writeString(folder.resolve("job.py"), "print(os.getcwd())\n");
+    Outcome mended = desk.carrel("validate", "--fix", file.toString());
+    assertThat(mended.code()).as(mended.err()).isZero();
+    assertThat(Files.readString(file)).isEqualTo("import os\nprint(os.getcwd())\n");
+    Files.writeString(file, "eval('1')\n");
+    assertThat(desk.carrel("validate", file.toString()).code()).isZero();
+    Outcome rejected = desk.carrel("validate", "--on-danger", "reject", file.toString());
+    assertThat(rejected.code()).isEqualTo(1);
+    assertThat(rejected.out()).contains("eval", "critical", "not valid");
+  }
+
+  @Test
   void aSandboxIsStoppedStartedForkedAndRestored() {
     String id = create();
     desk.carrel("exec", id, "--", "sh", "-c", "echo old > file");

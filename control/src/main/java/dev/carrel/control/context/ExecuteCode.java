@@ -32,6 +32,10 @@ public record ExecuteCode(
     return new ExecuteCode(code, language, null, null);
   }
 
+  public ExecuteCode withCode(String newCode) {
+    return new ExecuteCode(newCode, language, context, timeout, key);
+  }
+
   public ExecuteCode withKey(@Nullable RequestKey newKey) {
     return new ExecuteCode(code, language, context, timeout, newKey);
   }

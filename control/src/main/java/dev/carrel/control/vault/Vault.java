@@ -347,8 +347,8 @@ public final class Vault implements SandboxListener {
             ErrorCode.VAULT_DAMAGED,
             "the vault was changed from outside: rows or the key are not what this server wrote")
         .withHint(
-            "restore carrel.db, vault.key and vault.seal of one backup; or, to begin anew, remove"
-                + " all rows of the table secret and the file vault.seal");
+            "restore database, key and seal of one backup; or, to begin anew, remove all rows of the"
+                + " table secret and the file of the seal");
   }
 
   private static void checkCount(Collection<String> names) {

@@ -27,6 +27,7 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<NewsList> NEWS = new TypeReference<>() {};
   private static final TypeReference<UsageList> USAGE = new TypeReference<>() {};
   private static final TypeReference<PresetList> PRESETS = new TypeReference<>() {};
+  private static final TypeReference<Validation> VALIDATION = new TypeReference<>() {};
   private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
 
   private final Transport transport;
@@ -69,6 +70,18 @@ public final class Carrel implements AutoCloseable {
   /** Volumes that outlive sandboxes. */
   public Volumes volumes() {
     return new Volumes(transport);
+  }
+
+  /**
+   * Looks at code in a sandbox of its own, without running it.
+   *
+   * @param onDanger what dangerous calls mean: reject, warn or off
+   */
+  public Validation validate(String language, String code, String onDanger, boolean autoFix) {
+    return transport.post(
+        "/api/v1/validate",
+        Map.of("language", language, "code", code, "on_danger", onDanger, "auto_fix", autoFix),
+        VALIDATION);
   }
 
   /** Secrets, by name. */

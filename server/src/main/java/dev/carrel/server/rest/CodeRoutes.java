@@ -4,6 +4,8 @@ import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.context.CodeStream;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.validate.CheckCode.OnDanger;
+import dev.carrel.control.validate.Validator;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
@@ -14,9 +16,11 @@ import java.io.IOException;
 /** Code in a context. */
 final class CodeRoutes {
   private final Contexts contexts;
+  private final Validator validator;
 
-  CodeRoutes(Contexts contexts) {
+  CodeRoutes(Contexts contexts, Validator validator) {
     this.contexts = contexts;
+    this.validator = validator;
   }
 
   void addTo(Router router) {
@@ -27,7 +31,7 @@ final class CodeRoutes {
     Fields fields = exchange.fields();
     String language = fields.string("language");
     String context = fields.string("context_id");
-    var request =
+    ExecuteCode request =
         new ExecuteCode(
             fields.requiredString("code"),
             language == null ? null : Language.parse(language),
@@ -35,6 +39,16 @@ final class CodeRoutes {
             ExecRequest.timeout(fields),
             Keys.of(exchange, fields));
     exchange.cancelWhenClientLeaves();
+    String validate = fields.string("validate");
+    if (validate != null) {
+      request =
+          validator.admit(
+              exchange.caller(),
+              Ids.sandbox(exchange),
+              request,
+              OnDanger.parse(validate),
+              fields.bool("auto_fix", false));
+    }
     if (exchange.accepts("text/event-stream") || request.key() != null) {
       stream(exchange, request);
     } else {

@@ -41,7 +41,8 @@ public final class RestApi {
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
-    new CodeRoutes(control.contexts()).addTo(router);
+    new CodeRoutes(control.contexts(), control.validator()).addTo(router);
+    new ValidateRoutes(control.validator()).addTo(router);
     new ContextRoutes(control.contexts()).addTo(router);
     new FileRoutes(control.files()).addTo(router);
     new FsRoutes(control.files()).addTo(router);

@@ -94,8 +94,7 @@ final class Failures {
             .formatted(row.id(), row.status().wireName(), failure.cause(), failure.message());
     // One that died is gone, with what ran in it, also when its files can come back.
     boolean stopped = row.status() == SandboxStatus.STOPPED && row.restartable();
-    return new SandboxException(
-            stopped ? ErrorCode.WRONG_STATE : ErrorCode.SANDBOX_GONE, what)
+    return new SandboxException(stopped ? ErrorCode.WRONG_STATE : ErrorCode.SANDBOX_GONE, what)
         .withHint((row.restartable() ? AGAIN : "create a new sandbox; ") + failure.hint());
   }
 

@@ -37,13 +37,14 @@ class EgressRoutesTest {
     JsonNode policy = server.get(path + "/egress").json().get("policy");
     assertThat(policy).isEqualTo(created.json().get("network"));
     assertThat(policy.get("allow").get(0).asText()).isEqualTo("*.example.com");
-    assertThat(policy.get("allow").get(1).asText()).isEqualTo("mirror.example:8443 GET,HEAD /simple/*");
+    assertThat(policy.get("allow").get(1).asText())
+        .isEqualTo("mirror.example:8443 GET,HEAD /simple/*");
     assertThat(policy.get("deny").get(0).asText()).isEqualTo("bad.example.com");
     assertThat(policy.get("max_bytes").asLong()).isEqualTo(1_000_000);
 
-    Answer replaced = server.put(
-            path + "/egress",
-            "{\"allow\":[\"other.example\"]}".getBytes(StandardCharsets.UTF_8));
+    Answer replaced =
+        server.put(
+            path + "/egress", "{\"allow\":[\"other.example\"]}".getBytes(StandardCharsets.UTF_8));
     assertThat(replaced.status()).isEqualTo(200);
     assertThat(replaced.json().get("policy").get("allow")).hasSize(1);
     assertThat(replaced.json().get("policy").get("presets")).isEmpty();
@@ -51,7 +52,8 @@ class EgressRoutesTest {
 
     assertThat(server.patch(path, "{\"network_enabled\":false}").json().get("network").get("allow"))
         .isEmpty();
-    assertThat(server.patch(path, "{\"network_enabled\":true}").json().get("network").get("presets"))
+    assertThat(
+            server.patch(path, "{\"network_enabled\":true}").json().get("network").get("presets"))
         .extracting(JsonNode::asText)
         .containsExactly("github", "packages");
     assertThat(server.get(path + "/egress/decisions").json().get("decisions")).isEmpty();

@@ -154,11 +154,21 @@ public final class Gates implements WayOut, AutoCloseable {
     Opened opened = require(sandbox.id());
     opened.log.owner(sandbox);
     if (!fresh) {
-      EgressStore.Use before = store.find(sandbox.id());
+      EgressStore.Use before = usedBefore(sandbox.id());
       opened.before = before;
       opened.gate.usedBefore(before.sent() + before.received());
     }
     opened.gate.policy(effective(sandbox));
+  }
+
+  /** A machine that cannot be taken over must not keep its gate: the next one has its own. */
+  private EgressStore.Use usedBefore(SandboxId id) {
+    try {
+      return store.find(id);
+    } catch (SandboxException e) {
+      close(id);
+      throw e;
+    }
   }
 
   @Override

@@ -126,7 +126,7 @@ class Changes(GuestTest):
             connection.expect(STARTED)
             # Nobody fetches the events, however quick the guest is.
             os.kill(guest.process.pid, signal.SIGSTOP)
-            self.wait(lambda: os.path.exists(os.path.join(guest.workspace, "last")))
+            self.wait(lambda: os.path.exists(os.path.join(guest.workspace, "last")), seconds=60.0)
             os.kill(guest.process.pid, signal.SIGCONT)
             result = connection.collect()
             self.assertEqual(({"old": DELETED, "last": CREATED}, 1), (result.changes, result.number(39)))

@@ -66,6 +66,8 @@ final class EgressCommand extends CommandGroup {
       return;
     }
     print(console, info.policy());
+    info.granted()
+        .forEach(rule -> console.line("%-8s %s".formatted("granted", console.safe(rule))));
     console.line(
         "%-8s %,d bytes out, %,d bytes in"
             .formatted("used", info.sentBytes(), info.receivedBytes()));

@@ -81,6 +81,41 @@ class CommandLineIT {
   }
 
   @Test
+  void settingsChangeAndComeBack() {
+    assertThat(desk.carrel("settings").out()).contains("memory_mb", "512");
+    assertThat(desk.carrel("settings", "memory_mb=96", "cpu_cores=0.5").out())
+        .contains("memory_mb", "96", "512", "cpu_cores", "0.5")
+        .doesNotContain("pids");
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    assertThat(desk.carrel("sandbox", "show", id).out()).contains("96 MB");
+    assertThat(desk.carrel("settings", "memory_mb=").out()).contains("512").doesNotContain("96");
+    assertThat(desk.carrel("settings", "--reset", "--json").out())
+        .doesNotContain("\"changed\" : true");
+    assertThat(desk.carrel("settings", "no_such=1").err()).contains("no such setting");
+    assertThat(desk.carrel("settings", "pids=many").err()).contains("pids");
+    assertThat(desk.carrel("settings", "oops").err()).contains("NAME=VALUE");
+  }
+
+  @Test
+  void aPersonIsAskedDecidesAndTakesItBack() {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    String asked = desk.carrel("approvals", "ask", id, "api.example", "--reason", "weather").out();
+    String approval = asked.lines().skip(1).findFirst().orElseThrow().split(" ")[0];
+    assertThat(asked).contains("pending", "egress", "api.example", "sandbox", id, "weather");
+    assertThat(desk.carrel("approvals", "list", "--status", "pending").out()).contains(approval);
+    assertThat(desk.carrel("approvals", "approve", approval, "--for", "8h").out())
+        .contains("approved");
+    assertThat(desk.carrel("egress", "show", id).out()).contains("granted  api.example");
+    assertThat(desk.carrel("approvals", "deny", approval).code()).isEqualTo(125);
+    assertThat(desk.carrel("approvals", "revoke", approval).out()).contains("withdrawn");
+    assertThat(desk.carrel("egress", "show", id).out()).doesNotContain("granted");
+    assertThat(desk.carrel("activity", id).out())
+        .contains("create", "start", "approval.ask", "approval.approve", "approval.withdraw");
+    assertThat(desk.carrel("approvals", "approve", approval, "--for", "soon").err())
+        .contains("30m, 8h or 7d");
+  }
+
+  @Test
   void aSecretIsKeptUsedRotatedAndForgotten() {
     Outcome added = desk.carrel("vault", "add", "POEM", "walrus-and-carpenter");
     assertThat(added.out()).isEqualTo("POEM  version 1\n");

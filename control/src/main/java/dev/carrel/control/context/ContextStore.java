@@ -24,13 +24,28 @@ final class ContextStore {
     this.database = database;
   }
 
-  /** Writes soon what the context is now. */
+  /** Writes soon how much the context was used. */
+  void note(LiveContext context) {
+    Context now = context.snapshot();
+    database.later(
+        handle ->
+            handle.execute(
+                "UPDATE context SET execution_count = ?, last_used_at = ? WHERE id = ?",
+                now.executionCount(),
+                now.lastUsedAt().toEpochMilli(),
+                now.id().value()));
+  }
+
+  /**
+   * Writes which interpreter a context has now. At once: what somebody is told of it must be found
+   * again by the next server, however this one ends.
+   */
   void save(LiveContext context) {
     Context now = context.snapshot();
     CreateContext request = context.request();
     Kernel kernel = context.kernel();
     String exec = kernel == null ? null : kernel.exec().value();
-    database.later(
+    database.write(
         handle ->
             handle
                 .createUpdate(
@@ -62,7 +77,7 @@ final class ContextStore {
   }
 
   void remove(ContextId id) {
-    database.later(handle -> handle.execute("DELETE FROM context WHERE id = ?", id.value()));
+    database.write(handle -> handle.execute("DELETE FROM context WHERE id = ?", id.value()));
   }
 
   List<Row> list(SandboxId sandbox) {

@@ -264,7 +264,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       for (LiveContext context : box.list()) {
         Kernel kernel = context.kernel();
         if (kernel != null) {
-          store.save(context);
+          store.note(context);
           kernel.leave();
         }
       }
@@ -354,7 +354,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
               running.countExec(result.duration());
               telemetry.time("cells", result.duration());
               if (context.saveIsDue()) {
-                store.save(context);
+                store.note(context);
               }
               return audit.over(running, run.asked(), result);
             });

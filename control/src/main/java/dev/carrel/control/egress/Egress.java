@@ -26,15 +26,25 @@ public final class Egress {
   /**
    * One sandbox's network.
    *
+   * @param granted what a person allows beyond the policy
    * @param sent bytes, since the sandbox exists
    * @param draft the least policy that allows what passed lately
    */
-  public record State(Policy policy, long sent, long received, Policy draft) {}
+  public record State(Policy policy, List<Rule> granted, long sent, long received, Policy draft) {
+    public State {
+      granted = List.copyOf(granted);
+    }
+  }
 
   public State show(Caller caller, SandboxId id) {
     Sandbox sandbox = sandboxes.get(caller, id);
     EgressStore.Use use = gates.use(id).orElseGet(() -> gates.store().find(id));
-    return new State(sandbox.network(), use.sent(), use.received(), draft(gates.decisions(id)));
+    return new State(
+        sandbox.network(),
+        gates.granted(sandbox),
+        use.sent(),
+        use.received(),
+        draft(gates.decisions(id)));
   }
 
   /** Holds at once; connections that it no longer allows are cut. */

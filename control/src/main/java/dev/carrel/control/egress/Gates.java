@@ -181,9 +181,13 @@ public final class Gates implements WayOut, AutoCloseable {
     grants = newGrants;
   }
 
+  List<Rule> granted(Sandbox sandbox) {
+    return grants.apply(sandbox);
+  }
+
   private Policy effective(Sandbox sandbox) {
     Policy policy = sandbox.network();
-    List<Rule> granted = grants.apply(sandbox);
+    List<Rule> granted = granted(sandbox);
     return granted.isEmpty()
         ? policy
         : policy.withAllow(Stream.concat(policy.allow().stream(), granted.stream()).toList());

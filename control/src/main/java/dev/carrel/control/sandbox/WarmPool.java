@@ -17,6 +17,9 @@ import java.util.stream.Collectors;
  */
 final class WarmPool {
   private static final Duration QUIET = Duration.ofSeconds(30);
+  private static final Duration CALM = Duration.ofMillis(25);
+  // A pool with less than this part of its target is filled whatever goes on.
+  private static final int LOW = 4;
 
   private final PoolSettings.Pool settings;
   private final String engine;
@@ -54,6 +57,14 @@ final class WarmPool {
   void add(RunningSandbox sandbox) {
     idle.incrementAndGet();
     ready.addFirst(new Box(sandbox, System.nanoTime()));
+  }
+
+  /**
+   * Whether a new box can wait: somebody has just taken one and is about to use it, and there are
+   * still enough.
+   */
+  boolean canWait() {
+    return idle.get() * LOW >= target.get() && System.nanoTime() - lastClaim < CALM.toNanos();
   }
 
   /** How many are to be made now. */

@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class WarmPools implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WarmPools.class);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
+  private static final Duration BREATH = Duration.ofMillis(5);
 
   private final PoolSettings settings;
   private final Maker maker;
@@ -160,6 +161,11 @@ public final class WarmPools implements AutoCloseable {
       while (!closed) {
         Optional<WarmPool> hungry =
             pools.values().stream().filter(pool -> enabled && pool.missing() > 0).findFirst();
+        if (hungry.isPresent() && hungry.get().canWait()) {
+          // Making one would take the processors away from whoever has just claimed the last.
+          wanted.tryAcquire(BREATH.toMillis(), TimeUnit.MILLISECONDS);
+          continue;
+        }
         boolean made = hungry.isPresent() && fill(hungry.get());
         if (!made) {
           Duration pause = hungry.isPresent() ? AFTER_FAILURE : settings.checkInterval();

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** What others need for the same: {@code runc} and, when an engine answers, {@code docker}. */
 final class Peers {
@@ -18,6 +19,7 @@ final class Peers {
   static final String DOCKER_RUN = "peer: docker run true";
   static final String DOCKER_EXEC = "peer: docker exec true";
 
+  private static final String GROUP = "carrel-bench";
   private static final List<String> HOST_FOLDERS = List.of("usr", "bin", "sbin", "lib", "lib64");
 
   private Peers() {}
@@ -82,6 +84,18 @@ final class Peers {
       report.add(Row.floor(RUNC_EXEC, Samples.time(count, 0, () -> Processes.run(exec))));
     } finally {
       Processes.run(List.of(runc, "--root", root, "delete", "--force", "carrel-bench-exec"));
+      removeGroups();
+    }
+  }
+
+  /** runc removes a container's groups and leaves the one above them. */
+  private static void removeGroups() throws IOException {
+    Path groups = Path.of("/sys/fs/cgroup");
+    Files.deleteIfExists(groups.resolve(GROUP));
+    try (Stream<Path> hierarchies = Files.list(groups)) {
+      for (Path hierarchy : hierarchies.filter(Files::isDirectory).toList()) {
+        Files.deleteIfExists(hierarchy.resolve(GROUP));
+      }
     }
   }
 
@@ -112,7 +126,7 @@ final class Peers {
       }
     }
     ObjectNode linux = (ObjectNode) spec.get("linux");
-    linux.put("cgroupsPath", "/carrel-bench/" + name);
+    linux.put("cgroupsPath", "/" + GROUP + "/" + name);
     linux.withObject("/resources").putObject("memory").put("limit", 512L << 20);
     linux.withObject("/resources").putObject("pids").put("limit", 512);
     json.writeValue(bundle.resolve("config.json").toFile(), spec);

@@ -25,7 +25,7 @@ final class Residue {
   private static final Path ID_REGISTRY = Path.of("/run/carrel-ids");
 
   /** By design: a repeated DELETE is told apart from a wrong id for a while. */
-  private static final Set<String> TOMBSTONES = Set.of("deleted_sandbox");
+  private static final Set<String> TOMBSTONES = Set.of("deleted_sandbox", "audit");
 
   private Residue() {}
 

@@ -1,6 +1,8 @@
 package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,10 @@ public final class Settings {
    * @param changes by name; null: as configured again
    */
   public List<SettingInfo> change(Map<String, @Nullable Object> changes) {
-    return entries(transport.patch(PATH, changes, VIEW));
+    // A tree, because what is null in a map is left out on its way.
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    changes.forEach((name, value) -> body.set(name, JsonNodeFactory.instance.pojoNode(value)));
+    return entries(transport.patch(PATH, body, VIEW));
   }
 
   /** Makes everything as configured again. */

@@ -124,10 +124,16 @@ final class EgressRoutes {
     }
   }
 
-  record EgressView(PolicyView policy, long sentBytes, long receivedBytes, PolicyView draft) {
+  record EgressView(
+      PolicyView policy,
+      List<String> granted,
+      long sentBytes,
+      long receivedBytes,
+      PolicyView draft) {
     static EgressView of(Egress.State state) {
       return new EgressView(
           PolicyView.of(state.policy()),
+          state.granted().stream().map(Rule::toString).toList(),
           state.sent(),
           state.received(),
           PolicyView.of(state.draft()));

@@ -117,7 +117,7 @@ bool boxes_busy(const struct spawn *spawn);
 /* boxes_freeze.c. A box stands still while it is paused or held; boxes_stopped tells when it does, or why it cannot.
  * Pausing is remembered on disk, a hold is not: the next server lets go on what was only held. */
 bool boxes_pause(struct spawn *spawn, int index, struct failure *failure);
-bool boxes_resume(struct spawn *spawn, int index, struct failure *failure);
+void boxes_resume(struct spawn *spawn, int index);
 bool boxes_hold(struct spawn *spawn, int index, struct failure *failure);
 void boxes_release(struct spawn *spawn, int index);
 /* After adoption: puts the kernel's state in line with what was asked for last. */

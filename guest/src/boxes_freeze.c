@@ -56,26 +56,25 @@ boxes_pause(struct spawn *spawn, int index, struct failure *failure)
 	return false;
 }
 
-bool
-boxes_resume(struct spawn *spawn, int index, struct failure *failure)
+void
+boxes_resume(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
 	if (!box->paused)
-		return true;
+		return;
 	box->paused = false;
-	if (!boxes_record(spawn, index, failure)) {
-		box->paused = true;
-		return false;
-	}
+	/* A full disk must not keep it standing still. Should the server end before this is written, the next one finds it paused,
+	 * and whoever owns it knows better. */
+	struct failure unwritten;
+	boxes_record(spawn, index, &unwritten);
 	if (box->holds > 0)
-		return true; /* the last copy lets it go on */
+		return; /* the last copy lets it go on */
 	struct failure resumed;
 	bool pending = box->freeze_deadline != 0;
 	let_go(spawn, index);
 	give_up(&resumed, KIND_CONFLICT, "freezer", 0, "the sandbox was resumed meanwhile");
 	if (pending)
 		boxes_stopped(spawn, index, &resumed);
-	return true;
 }
 
 bool

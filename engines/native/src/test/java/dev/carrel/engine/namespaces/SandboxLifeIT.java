@@ -42,6 +42,24 @@ final class SandboxLifeIT extends MachineTests {
     return true;
   }
 
+  /** As on a full disk, which must not be able to hold a sandbox for ever. */
+  @Test
+  void pausedSandboxGoesOnThoughThatCannotBeWrittenDown() throws Exception {
+    Machine machine = start();
+    machine.pause();
+    Path unwritable = runDirectory().resolve(machine.id().value()).resolve("state.new");
+    Files.createDirectory(unwritable);
+
+    machine.resume();
+
+    assertThat(machine.paused()).isFalse();
+    assertThat(Finished.run(Guest.of(machine), Command.shell("echo on")).stdout())
+        .isEqualTo("on\n");
+    assertThatExceptionOfType(SandboxException.class).isThrownBy(machine::pause);
+    assertThat(machine.paused()).as("a pause that cannot be remembered is none").isFalse();
+    Files.delete(unwritable);
+  }
+
   @Test
   void frozenSandboxCanBeDestroyed() throws Exception {
     Machine machine = start();

@@ -15,20 +15,37 @@ import java.util.Locale;
  * client's own cost does not hide the server's.
  */
 final class HttpConnection implements AutoCloseable {
-  private final Socket socket;
-  private final InputStream in;
-  private final OutputStream out;
+  private final URI server;
+  private Socket socket;
+  private InputStream in;
+  private OutputStream out;
+  // The server closes after a request that took long: it had to watch whether the client is there.
+  private boolean over;
   private final String host;
   private final String token;
 
   HttpConnection(URI server, String token) throws IOException {
-    this.socket = new Socket(InetAddress.getByName(server.getHost()), server.getPort());
-    socket.setTcpNoDelay(true);
-    socket.setSoTimeout(120_000);
+    this.server = server;
+    this.socket = open(server);
     this.in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
     this.out = socket.getOutputStream();
     this.host = server.getHost() + ":" + server.getPort();
     this.token = token;
+  }
+
+  private static Socket open(URI server) throws IOException {
+    var opened = new Socket(InetAddress.getByName(server.getHost()), server.getPort());
+    opened.setTcpNoDelay(true);
+    opened.setSoTimeout(120_000);
+    return opened;
+  }
+
+  private void reopen() throws IOException {
+    socket.close();
+    socket = open(server);
+    in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
+    out = socket.getOutputStream();
+    over = false;
   }
 
   String get(String path) throws IOException {
@@ -72,6 +89,9 @@ final class HttpConnection implements AutoCloseable {
   }
 
   private void send(String method, String path, String body) throws IOException {
+    if (over) {
+      reopen();
+    }
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     String head =
         method
@@ -113,6 +133,8 @@ final class HttpConnection implements AutoCloseable {
         length = Long.parseLong(value);
       } else if (name.equals("transfer-encoding")) {
         chunked = value.equalsIgnoreCase("chunked");
+      } else if (name.equals("connection")) {
+        over = value.equalsIgnoreCase("close");
       }
     }
     return new Head(status, length, chunked);

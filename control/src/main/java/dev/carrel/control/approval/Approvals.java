@@ -49,6 +49,7 @@ public final class Approvals implements AutoCloseable {
   private static final Duration MAX_PATIENCE = Duration.ofDays(7);
   // Connections cannot be counted as uses: one page is many of them.
   private static final Duration ONCE = Duration.ofMinutes(10);
+  private static final Duration TRIED_AGAIN = Duration.ofSeconds(1);
   private static final Duration LONGEST_SLEEP = Duration.ofMinutes(1);
 
   private final Database database;
@@ -455,20 +456,20 @@ public final class Approvals implements AutoCloseable {
     while (!closed) {
       try {
         open.values().stream().filter(Approvals::due).forEach(this::end);
-        lock.lock();
-        try {
-          if (!closed) {
-            changed.await(untilNext().toMillis(), TimeUnit.MILLISECONDS);
-          }
-        } finally {
-          lock.unlock();
+      } catch (RuntimeException e) {
+        // The top of a loop: one that cannot be ended must not keep the others from it.
+        LOG.error("an approval could not be ended", e);
+      }
+      lock.lock();
+      try {
+        if (!closed) {
+          changed.await(untilNext().toMillis(), TimeUnit.MILLISECONDS);
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;
-      } catch (RuntimeException e) {
-        // The top of a loop: a full disk must not keep the others from ending in time.
-        LOG.error("an approval could not be ended", e);
+      } finally {
+        lock.unlock();
       }
     }
   }
@@ -499,7 +500,8 @@ public final class Approvals implements AutoCloseable {
         .map(end -> Duration.between(Instant.now(), end).plusMillis(1))
         .filter(left -> left.compareTo(LONGEST_SLEEP) < 0)
         .min(Duration::compareTo)
-        .map(left -> left.isPositive() ? left : Duration.ofMillis(1))
+        // One that is due was just tried: on a full disk the next try fails as well.
+        .map(left -> left.isPositive() ? left : TRIED_AGAIN)
         .orElse(LONGEST_SLEEP);
   }
 }

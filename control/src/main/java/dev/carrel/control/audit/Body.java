@@ -3,11 +3,8 @@ package dev.carrel.control.audit;
 import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.store.Lines;
-import dev.carrel.spi.FileChange;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +32,7 @@ final class Body {
     put(parts, "stderr", shortened(outcome.stderr(), outputChars));
     put(parts, "isolation", outcome.isolation());
     if (!outcome.changes().isEmpty()) {
-      parts.put("changes", changes(outcome.changes()));
+      parts.put("changes", Lines.ofChanges(outcome.changes(), MAX_CHANGES));
       parts.put("changes_total", String.valueOf(outcome.changes().size()));
     }
     entry.details().forEach((name, value) -> parts.put(DETAIL + name, value));
@@ -68,7 +65,7 @@ final class Body {
             micros == null ? null : Duration.ofNanos(Long.parseLong(micros) * 1000),
             parts.get("stdout"),
             parts.get("stderr"),
-            changes(parts.getOrDefault("changes", "")),
+            Lines.toChanges(parts.getOrDefault("changes", "")),
             parts.get("isolation")),
         details);
   }
@@ -87,31 +84,6 @@ final class Body {
     back += back < text.length() && Character.isLowSurrogate(text.charAt(back)) ? 1 : 0;
     return "%s\n… [%,d characters in all] …\n%s"
         .formatted(text.substring(0, front), text.length(), text.substring(back));
-  }
-
-  private static String changes(List<FileChange> changes) {
-    var items = new ArrayList<String>();
-    for (FileChange change : changes.subList(0, Math.min(changes.size(), MAX_CHANGES))) {
-      items.add(change.path());
-      items.add(change.action().name());
-      items.add(String.valueOf(change.size()));
-      items.add(String.valueOf(change.directory()));
-    }
-    return Lines.ofList(items);
-  }
-
-  private static List<FileChange> changes(String text) {
-    List<String> items = Lines.toList(text);
-    var changes = new ArrayList<FileChange>();
-    for (int i = 0; i + 3 < items.size(); i += 4) {
-      changes.add(
-          new FileChange(
-              items.get(i),
-              FileChange.Action.valueOf(items.get(i + 1)),
-              Long.parseLong(items.get(i + 2)),
-              Boolean.parseBoolean(items.get(i + 3))));
-    }
-    return changes;
   }
 
   private static void put(Map<String, String> parts, String name, @Nullable Object value) {

@@ -5,7 +5,6 @@ import dev.carrel.control.store.Lines;
 import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.ExecEvent.Exited;
 import dev.carrel.spi.ExecId;
-import dev.carrel.spi.FileChange;
 import dev.carrel.spi.SandboxId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -190,7 +189,7 @@ final class ExecStore {
         .bind("rss", exited.maxRssBytes())
         .bind("left", exited.left())
         .bind("message", exited.message())
-        .bind("changes", changesText(exited.changes()))
+        .bind("changes", Lines.ofChanges(exited.changes(), MAX_CHANGES))
         .bind("truncated", exited.changesTruncated() || exited.changes().size() > MAX_CHANGES)
         .bind("end", exec.outputEnd())
         .bind("output", records)
@@ -246,34 +245,9 @@ final class ExecStore {
         Duration.ofNanos(row.getLong("cpu_us") * 1000),
         row.getLong("max_rss_bytes"),
         row.getInt("descendants_left"),
-        changes(text(row, "changes")),
+        Lines.toChanges(text(row, "changes")),
         row.getBoolean("changes_truncated"),
         row.getString("message"));
-  }
-
-  private static String changesText(List<FileChange> changes) {
-    var items = new ArrayList<String>();
-    for (FileChange change : changes.subList(0, Math.min(changes.size(), MAX_CHANGES))) {
-      items.add(change.path());
-      items.add(change.action().name());
-      items.add(String.valueOf(change.size()));
-      items.add(String.valueOf(change.directory()));
-    }
-    return Lines.ofList(items);
-  }
-
-  private static List<FileChange> changes(String text) {
-    List<String> items = Lines.toList(text);
-    var changes = new ArrayList<FileChange>();
-    for (int i = 0; i + 3 < items.size(); i += 4) {
-      changes.add(
-          new FileChange(
-              items.get(i),
-              FileChange.Action.valueOf(items.get(i + 1)),
-              Long.parseLong(items.get(i + 2)),
-              Boolean.parseBoolean(items.get(i + 3))));
-    }
-    return changes;
   }
 
   private static String text(ResultSet row, String column) throws SQLException {

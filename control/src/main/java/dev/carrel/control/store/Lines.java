@@ -1,5 +1,6 @@
 package dev.carrel.control.store;
 
+import dev.carrel.spi.FileChange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -58,6 +59,32 @@ public final class Lines {
       map.put(items.get(i), items.get(i + 1));
     }
     return map;
+  }
+
+  /** Four lines for each change, of at most so many. */
+  public static String ofChanges(List<FileChange> changes, int most) {
+    var items = new ArrayList<String>();
+    for (FileChange change : changes.subList(0, Math.min(changes.size(), most))) {
+      items.add(change.path());
+      items.add(change.action().name());
+      items.add(String.valueOf(change.size()));
+      items.add(String.valueOf(change.directory()));
+    }
+    return ofList(items);
+  }
+
+  public static List<FileChange> toChanges(String text) {
+    List<String> items = toList(text);
+    var changes = new ArrayList<FileChange>();
+    for (int i = 0; i + 3 < items.size(); i += 4) {
+      changes.add(
+          new FileChange(
+              items.get(i),
+              FileChange.Action.valueOf(items.get(i + 1)),
+              Long.parseLong(items.get(i + 2)),
+              Boolean.parseBoolean(items.get(i + 3))));
+    }
+    return changes;
   }
 
   private static void escape(String item, StringBuilder out) {

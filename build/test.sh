@@ -50,12 +50,12 @@ run_part() {
 }
 
 # Every module to its end, so that one failure does not hide the others; the reports tell what failed. An integration test
-# that failed runs once more, because it shares its machine with strangers: when it passes then, the table says FLAKY.
+# that failed runs again, at most twice, because it shares its machine with strangers: when it passes then, the table says FLAKY.
 run_java() {
   local log="$1/maven.log" status=0
   note "testing: Java, all modules (log: $log)"
   find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
-  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=1 -fae verify >"$log" 2>&1 </dev/null || status=$?
+  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=2 -fae verify >"$log" 2>&1 </dev/null || status=$?
   local module
   while IFS= read -r module; do
     java_module "$module"
@@ -88,7 +88,7 @@ java_module() {
       why = "no message, see the report"
       if (match($0, /message="[^"]*"/)) why = substr($0, RSTART + 9, RLENGTH - 10)
       gsub(/(&#10;|[[:space:]])+/, " ", why); gsub(/&lt;/, "<", why); gsub(/&gt;/, ">", why); gsub(/&quot;/, "\"", why); gsub(/&amp;/, "\\&", why)
-      print "  " class "." name ": " substr(why, 1, 600)
+      print "  " class "." name ": " substr(why, 1, 4000)
     }')
   [ -z "$said" ] || failures+="$said"$'\n'
 }

@@ -470,7 +470,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     stop(run);
   }
 
-  /** Interrupts; kills after the grace. On a thread of its own: each step may take a while. */
+  /** Interrupts, twice; kills after the grace. On a thread of its own: each step may take a while. */
   private void stop(Run run) {
     if (closed) {
       return;
@@ -487,8 +487,14 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private void interruptOrEnd(Run run) {
     try {
       run.cell().stopWaiting();
+      Duration half = settings.interruptGrace().dividedBy(2);
       run.kernel().interrupt();
-      if (!run.cell().await(settings.interruptGrace())) {
+      if (run.cell().await(half)) {
+        return;
+      }
+      // An interrupt that came before the interpreter had read its request found nothing to stop.
+      run.kernel().interrupt();
+      if (!run.cell().await(half)) {
         end(run.kernel());
       }
     } catch (InterruptedException e) {

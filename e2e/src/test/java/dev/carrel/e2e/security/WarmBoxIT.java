@@ -25,12 +25,16 @@ class WarmBoxIT {
       """
           .replace("MARK", MARK);
 
-  /** Everything in a sandbox that somebody could have left something in. */
+  /**
+   * Everything in a sandbox that somebody could have left something in. Processes are read before anything is piped: the other
+   * end of a pipe may or may not have its own name yet.
+   */
   private static final String LOOK =
       """
       find /workspace /tmp /dev/shm /var/tmp /run -mindepth 1 2>/dev/null | sort
       echo environment; env | sort
-      echo processes; cat /proc/[0-9]*/comm | sort -u
+      names=$(cat /proc/[0-9]*/comm)
+      echo processes; echo "$names" | sort -u
       echo memory; ipcs -a 2>/dev/null | grep -c 0x
       """;
 

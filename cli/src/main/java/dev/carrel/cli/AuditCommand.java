@@ -67,6 +67,10 @@ final class AuditCommand implements Callable<Integer> {
       if (asked.verify) {
         return verify(audit.verify());
       }
+      if (asked.key) {
+        key(audit.key());
+        return 0;
+      }
       AuditFilter filter = filter();
       if (asked.export != null) {
         export(audit, filter, asked.export);
@@ -112,6 +116,14 @@ final class AuditCommand implements Callable<Integer> {
               .toList());
     }
     return verdict.intact() ? 0 : TAMPERED;
+  }
+
+  private void key(Audit.SigningKey key) {
+    if (common.json()) {
+      session.console().json(key);
+    } else {
+      session.console().line(key.publicKey());
+    }
   }
 
   private void export(Audit audit, AuditFilter filter, String file) throws IOException {
@@ -180,6 +192,11 @@ final class AuditCommand implements Callable<Integer> {
         names = "--verify",
         description = "Look at every record and signature; exit 1 when any was tampered with.")
     private boolean verify;
+
+    @Option(
+        names = "--key",
+        description = "Print the public key of what the server signs, for carrel verify.")
+    private boolean key;
 
     @Option(
         names = "--export",

@@ -83,6 +83,8 @@ public final class Cli {
     commands.put("code", () -> new CodeCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("artifacts", () -> new ArtifactsCommand(session));
+    commands.put("verify", () -> new VerifyCommand(session));
     commands.put("snapshot", () -> snapshot(session));
     commands.put("volume", () -> volume(session));
     commands.put("egress", () -> egress(session));

@@ -53,6 +53,8 @@ final class CollectedExec implements LiveExec.Sink {
     json.put("cpu_ms", exited.cpuMs());
     json.put("max_rss_bytes", exited.maxRssBytes());
     json.put("files_changed", exited.filesChanged());
+    json.put("artifacts", exited.artifacts());
+    json.put("artifacts_skipped", exited.artifactsSkipped());
     json.put("message", exited.message());
     json.put("hint", exited.hint());
     return json;

@@ -63,6 +63,14 @@ final class ExecCommand implements Callable<Integer> {
   private List<String> secrets = List.of();
 
   @Option(
+      names = "--artifact",
+      paramLabel = "PATH",
+      description =
+          "Sign this file or folder when the command has ended, besides what it changed in"
+              + " /workspace/outputs; may be repeated.")
+  private List<String> artifacts = List.of();
+
+  @Option(
       names = "--timeout",
       paramLabel = "SECONDS",
       description = "Kill the whole process tree after this long.")
@@ -117,6 +125,7 @@ final class ExecCommand implements Callable<Integer> {
         ExecOptions.of(command)
             .withEnv(env)
             .withSecrets(secrets)
+            .withArtifacts(artifacts)
             .withStdinOpen(passesInput())
             .withBackground(detach)
             .withIdempotencyKey(key);

@@ -3,6 +3,7 @@ package dev.carrel.control;
 import dev.carrel.control.admission.Creates;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.approval.Approvals;
+import dev.carrel.control.artifact.Artifacts;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.SigningKey;
 import dev.carrel.control.context.Contexts;
@@ -60,6 +61,7 @@ public final class Control implements AutoCloseable {
   private final Approvals approvals;
   private final Queue queue;
   private final Creates creates;
+  private final Artifacts artifacts;
   private final Execs execs;
   private final Contexts contexts;
   private final Files files;
@@ -101,6 +103,7 @@ public final class Control implements AutoCloseable {
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry, events);
     creates = new Creates(sandboxes, queue, keys, telemetry);
+    artifacts = new Artifacts(sandboxes, settings.artifacts(), database, audit, events);
     execs =
         new Execs(
             sandboxes,
@@ -112,7 +115,8 @@ public final class Control implements AutoCloseable {
             vault,
             telemetry,
             audit,
-            executions);
+            executions,
+            artifacts);
     contexts =
         new Contexts(
             sandboxes,
@@ -199,6 +203,10 @@ public final class Control implements AutoCloseable {
   /** What a person has to allow first. */
   public Approvals approvals() {
     return approvals;
+  }
+
+  public Artifacts artifacts() {
+    return artifacts;
   }
 
   public Validator validator() {

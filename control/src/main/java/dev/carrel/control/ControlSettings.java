@@ -1,6 +1,7 @@
 package dev.carrel.control;
 
 import dev.carrel.control.admission.QueueSettings;
+import dev.carrel.control.artifact.ArtifactSettings;
 import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
@@ -30,7 +31,8 @@ public record ControlSettings(
     QueueSettings queue,
     AuditSettings audit,
     NetworkSettings network,
-    VaultSettings vault) {
+    VaultSettings vault,
+    ArtifactSettings artifacts) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -45,7 +47,8 @@ public record ControlSettings(
         QueueSettings.defaults(),
         AuditSettings.defaults(),
         NetworkSettings.defaults(dataDirectory.resolve("egress")),
-        VaultSettings.defaults());
+        VaultSettings.defaults(),
+        ArtifactSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -61,7 +64,8 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -77,7 +81,8 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -93,7 +98,8 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -109,7 +115,8 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -125,7 +132,8 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -141,7 +149,8 @@ public record ControlSettings(
         queue,
         audit,
         newNetwork,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -157,7 +166,8 @@ public record ControlSettings(
         newQueue,
         audit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -173,7 +183,8 @@ public record ControlSettings(
         queue,
         newAudit,
         network,
-        vault);
+        vault,
+        artifacts);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -189,6 +200,24 @@ public record ControlSettings(
         queue,
         audit,
         network,
-        newVault);
+        newVault,
+        artifacts);
+  }
+
+  public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        newArtifacts);
   }
 }

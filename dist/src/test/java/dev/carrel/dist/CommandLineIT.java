@@ -81,6 +81,33 @@ class CommandLineIT {
   }
 
   @Test
+  void whatACommandLeavesIsSignedAndRecognised() throws IOException {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    desk.carrel("exec", id, "--", "sh", "-c", "mkdir outputs; echo 1 > outputs/a.csv; echo 2 > b");
+    assertThat(desk.carrel("artifacts", id).out()).contains("outputs/a.csv", "text/csv");
+    Path manifest = folder.resolve("manifest.json");
+    assertThat(desk.carrel("artifacts", id, "b", "--manifest", manifest.toString()).out())
+        .contains("b ");
+    assertThat(desk.carrel("artifacts", id, "none").err()).contains("not signed: none");
+
+    Path file = Files.writeString(folder.resolve("a.csv"), "1\n");
+    assertThat(desk.carrel("verify", file.toString()).out())
+        .contains("valid", id, "outputs/a.csv")
+        .doesNotContain("NOT");
+    Path key = Files.writeString(folder.resolve("server.pub"), desk.carrel("audit", "--key").out());
+    String[] offline = {
+      "verify", file.toString(), "--manifest", manifest.toString(), "--key", key.toString()
+    };
+    assertThat(desk.carrel(offline).out()).contains("valid", "outputs/a.csv");
+    Files.writeString(file, "3\n");
+    assertThat(desk.carrel(offline).code()).isEqualTo(1);
+    assertThat(desk.carrel("verify", file.toString()).out()).contains("NOT VALID");
+    assertThat(desk.carrel("verify", file.toString(), "0".repeat(64)).code()).isEqualTo(1);
+    assertThat(desk.carrel("verify", file.toString(), "QUJD", "--key", "nonsense").err())
+        .contains("--key");
+  }
+
+  @Test
   void settingsChangeAndComeBack() {
     assertThat(desk.carrel("settings").out()).contains("memory_mb", "512");
     assertThat(desk.carrel("settings", "memory_mb=96", "cpu_cores=0.5").out())

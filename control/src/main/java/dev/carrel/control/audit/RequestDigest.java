@@ -46,7 +46,7 @@ public final class RequestDigest {
     return HexFormat.of().formatHex(digest.digest());
   }
 
-  static MessageDigest sha256() {
+  public static MessageDigest sha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {

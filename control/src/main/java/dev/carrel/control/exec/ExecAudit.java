@@ -81,7 +81,7 @@ final class ExecAudit {
     return Who.in(sandbox, principal(exec));
   }
 
-  private static String principal(Exec exec) {
+  static String principal(Exec exec) {
     return exec.principal().isEmpty() ? UNKNOWN : exec.principal();
   }
 

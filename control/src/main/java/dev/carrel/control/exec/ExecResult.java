@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.FileChange;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param queued how long it waited for its turn before it began
  * @param hint what to do about the cause; null when there is nothing to say
  * @param message why it could not be started, if so
+ * @param signed files that it left, in the folder of outputs or as was named
  */
 public record ExecResult(
     ExecId id,
@@ -30,7 +32,8 @@ public record ExecResult(
     long outputEnd,
     boolean spillTruncated,
     List<FileChange> filesChanged,
-    boolean filesChangedTruncated) {
+    boolean filesChangedTruncated,
+    Signed signed) {
   public ExecResult {
     filesChanged = List.copyOf(filesChanged);
   }

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param input the whole of standard input; null when it is empty or comes later
  * @param key null: each request is a new command, and a foreground one dies with its stream
  * @param secrets names of those that this command gets besides the sandbox's own
+ * @param artifacts files to sign when it has ended, besides those in the folder of outputs
  * @param from offset from which the stream shows the output, for a request that was sent before
  */
 @SuppressWarnings("ArrayRecordComponent") // written once, never compared
@@ -22,30 +23,39 @@ public record ExecStart(
     byte @Nullable [] input,
     @Nullable RequestKey key,
     long from,
-    List<String> secrets) {
+    List<String> secrets,
+    List<String> artifacts) {
   public ExecStart {
     secrets = List.copyOf(secrets);
+    artifacts = List.copyOf(artifacts);
   }
 
   public static ExecStart of(Command command) {
-    return new ExecStart(command, null, false, null, null, 0, List.of());
+    return new ExecStart(command, null, false, null, null, 0, List.of(), List.of());
   }
 
   public ExecStart inBackground() {
-    return new ExecStart(command, otherwise, true, input, key, from, secrets);
+    return new ExecStart(command, otherwise, true, input, key, from, secrets, artifacts);
   }
 
   public ExecStart withInput(byte[] newInput) {
     return new ExecStart(
-        command.withStdin(true), otherwise, background, newInput, key, from, secrets);
+        command.withStdin(true), otherwise, background, newInput, key, from, secrets, artifacts);
   }
 
   /** As sent, or sent again to see the output from {@code newFrom} on. */
   public ExecStart withKey(RequestKey newKey, long newFrom) {
-    return new ExecStart(command, otherwise, background, input, newKey, newFrom, secrets);
+    return new ExecStart(
+        command, otherwise, background, input, newKey, newFrom, secrets, artifacts);
   }
 
   public ExecStart withSecrets(String... newSecrets) {
-    return new ExecStart(command, otherwise, background, input, key, from, List.of(newSecrets));
+    return new ExecStart(
+        command, otherwise, background, input, key, from, List.of(newSecrets), artifacts);
+  }
+
+  public ExecStart withArtifacts(String... newArtifacts) {
+    return new ExecStart(
+        command, otherwise, background, input, key, from, secrets, List.of(newArtifacts));
   }
 }

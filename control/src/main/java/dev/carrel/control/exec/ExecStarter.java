@@ -3,6 +3,8 @@ package dev.carrel.control.exec;
 import dev.carrel.control.admission.Place;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
+import dev.carrel.control.artifact.Artifacts;
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
@@ -22,6 +24,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -48,6 +51,7 @@ final class ExecStarter {
   private final Telemetry telemetry;
   private final ExecAudit audit;
   private final ExecutionEvents events;
+  private final Artifacts artifacts;
 
   ExecStarter(
       ExecSettings settings,
@@ -57,7 +61,8 @@ final class ExecStarter {
       Vault vault,
       Telemetry telemetry,
       ExecAudit audit,
-      ExecutionEvents events) {
+      ExecutionEvents events,
+      Artifacts artifacts) {
     this.settings = settings;
     this.store = store;
     this.spills = spills;
@@ -66,6 +71,7 @@ final class ExecStarter {
     this.telemetry = telemetry;
     this.audit = audit;
     this.events = events;
+    this.artifacts = artifacts;
   }
 
   /**
@@ -84,6 +90,7 @@ final class ExecStarter {
       RequestKeys.@Nullable Claim claim)
       throws InterruptedException {
     boolean background = request.background();
+    artifacts.check(request.artifacts());
     Command command = limited(request.command(), background);
     var secrets =
         new Secrets(
@@ -113,7 +120,25 @@ final class ExecStarter {
     return live;
   }
 
-  void onEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
+  /** Before anybody learns of the end: the answer names what it left. */
+  private void sign(RunningSandbox sandbox, LiveExec live, List<String> named) {
+    Exec over = live.exec();
+    ExecEvent.Exited exited = Objects.requireNonNull(over.exited());
+    try {
+      live.signed(artifacts.ended(sandbox, over.id(), ExecAudit.principal(over), exited, named));
+    } catch (SandboxException e) {
+      // The exec has ended all the same, and its answer says what is missing.
+      live.signed(new Signed(List.of(), List.of(new Signed.Skipped("", e.message())), true));
+    }
+  }
+
+  /** The end of one that an earlier process started; what that one was told to sign is lost. */
+  void onJoinedEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
+    sign(sandbox, live, List.of());
+    onEnd(sandbox, box, live);
+  }
+
+  private void onEnd(RunningSandbox sandbox, SandboxExecs box, LiveExec live) {
     Exec over = live.exec();
     ExecEvent.Exited exited = Objects.requireNonNull(over.exited());
     sandbox.countExec(exited.duration());
@@ -177,6 +202,7 @@ final class ExecStarter {
                 box.freeSlot();
                 leave.run();
                 use.close();
+                sign(sandbox, over, asked.request().artifacts());
                 onEnd(sandbox, box, over);
               });
       box.add(live);

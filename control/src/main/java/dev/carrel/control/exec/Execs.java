@@ -2,6 +2,8 @@ package dev.carrel.control.exec;
 
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
+import dev.carrel.control.artifact.Artifacts;
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.RequestKey;
@@ -48,6 +50,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   private final SpillDirectory spills;
   private final RequestKeys keys;
   private final Telemetry telemetry;
+  private final Artifacts artifacts;
   private final ExecStarter starter;
   private final ExecAudit audit;
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
@@ -62,16 +65,19 @@ public final class Execs implements SandboxListener, AutoCloseable {
       Vault vault,
       Telemetry telemetry,
       Audit audit,
-      ExecutionEvents events) {
+      ExecutionEvents events,
+      Artifacts artifacts) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = new ExecStore(database);
     this.spills = new SpillDirectory(directory);
     this.keys = keys;
     this.telemetry = telemetry;
+    this.artifacts = artifacts;
     this.audit = new ExecAudit(audit);
     this.starter =
-        new ExecStarter(settings, store, spills, queue, vault, telemetry, this.audit, events);
+        new ExecStarter(
+            settings, store, spills, queue, vault, telemetry, this.audit, events, artifacts);
     sandboxes.listen(this);
   }
 
@@ -153,7 +159,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
       return live.result();
     }
     Exec over = stored(sandbox, exec);
-    return Folding.result(over, storedLog(over), settings);
+    return Folding.result(over, storedLog(over), settings, left(over));
   }
 
   /** Output that is there now, at most {@code maxBytes} from {@code from} on. */
@@ -192,7 +198,12 @@ public final class Execs implements SandboxListener, AutoCloseable {
     }
     Exec over = stored(sandbox, exec);
     OutputLog log = storedLog(over);
-    return ExecStream.replaying(over, log, () -> Folding.result(over, log, settings), from);
+    return ExecStream.replaying(
+        over, log, () -> Folding.result(over, log, settings, left(over)), from);
+  }
+
+  private Signed left(Exec over) {
+    return new Signed(artifacts.of(over.sandbox(), over.id()), List.of(), false);
   }
 
   public void signal(Caller caller, SandboxId sandbox, ExecId exec, int signal, SignalScope scope) {
@@ -261,7 +272,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
    * @param others execs that are not commands but belong to another feature
    */
   public void recover(RunningSandbox sandbox, Set<ExecId> others) {
-    new ExecRecovery(sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onEnd)
+    new ExecRecovery(
+            sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onJoinedEnd)
         .run(others);
   }
 

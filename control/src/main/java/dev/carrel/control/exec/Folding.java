@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecEvent.Channel;
 import java.util.Objects;
@@ -9,7 +10,7 @@ final class Folding {
   private Folding() {}
 
   static ExecResult result(
-      Exec exec, CapturedText stdout, CapturedText stderr, boolean spillTruncated) {
+      Exec exec, CapturedText stdout, CapturedText stderr, boolean spillTruncated, Signed signed) {
     ExecEvent.Exited exited = Objects.requireNonNull(exec.exited());
     return new ExecResult(
         exec.id(),
@@ -26,11 +27,12 @@ final class Folding {
         exec.outputEnd(),
         spillTruncated,
         exited.changes(),
-        exited.changesTruncated());
+        exited.changesTruncated(),
+        signed);
   }
 
   /** From the log alone; of a truncated one, with what is left of it. */
-  static ExecResult result(Exec exec, OutputLog log, ExecSettings settings) {
+  static ExecResult result(Exec exec, OutputLog log, ExecSettings settings, Signed signed) {
     var stdout = new HeadTail(settings.stdoutChars());
     var stderr = new HeadTail(settings.stderrChars());
     long lost = 0;
@@ -46,6 +48,6 @@ final class Folding {
       }
       at = piece.next();
     }
-    return result(exec, stdout.text(), stderr.text(), lost > 0);
+    return result(exec, stdout.text(), stderr.text(), lost > 0, signed);
   }
 }

@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.control.redact.RedactedStream;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.ExecSession;
@@ -49,6 +50,7 @@ final class LiveExec {
   private volatile boolean leaving;
   private volatile @Nullable Exec end;
   private volatile @Nullable SandboxException unrecorded;
+  private volatile Signed signed = Signed.NOTHING;
   private byte @Nullable [] records;
   // Bytes as the guest counts them: a mask is seldom as long as what it hides.
   private long received;
@@ -120,6 +122,11 @@ final class LiveExec {
     return records;
   }
 
+  /** What it left; told before anybody learns of the end. */
+  void signed(Signed newSigned) {
+    signed = newSigned;
+  }
+
   /** Waits for the end. */
   ExecResult result() throws InterruptedException {
     ended.await();
@@ -127,7 +134,7 @@ final class LiveExec {
     if (over.running()) {
       throw shuttingDown();
     }
-    return Folding.result(over, stdout.text(), stderr.text(), log.lossy());
+    return Folding.result(over, stdout.text(), stderr.text(), log.lossy(), signed);
   }
 
   /** Waits for the end of one whose sandbox is gone; false when it does not come. */

@@ -39,6 +39,23 @@ public final class FileDownload implements AutoCloseable {
     this.use = sandbox.use();
   }
 
+  /**
+   * All of a file that was looked at before, for the server's own use.
+   *
+   * @param seen what must still be there; a link or another file may have taken its place
+   */
+  public static FileDownload whole(
+      RunningSandbox sandbox, String inside, dev.carrel.guest.FileEntry seen) {
+    var source = sandbox.guest().files().read(inside);
+    if (source.entry().inode() != seen.inode()) {
+      source.close();
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "it was replaced by another while it was looked at");
+    }
+    FileEntry entry = Entries.of(source.entry(), sandbox.redaction());
+    return new FileDownload(sandbox, source, entry, 0, entry.size(), 0);
+  }
+
   public FileEntry entry() {
     return entry;
   }

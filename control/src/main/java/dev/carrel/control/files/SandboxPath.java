@@ -11,11 +11,11 @@ import java.util.ArrayList;
  *
  * @param absolute as callers see it, without empty and {@code .} components
  */
-record SandboxPath(String absolute) {
+public record SandboxPath(String absolute) {
   private static final int MAX_BYTES = 4096;
   private static final String BELOW = Sandbox.WORKSPACE + "/";
 
-  static SandboxPath of(String field, String path) {
+  public static SandboxPath of(String field, String path) {
     if (path.isEmpty()) {
       throw SandboxException.invalid(field, "must not be empty");
     }

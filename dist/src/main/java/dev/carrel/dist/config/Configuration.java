@@ -64,7 +64,8 @@ public record Configuration(
                 QueueKeys.read(settings),
                 AuditKeys.read(settings),
                 EgressKeys.read(settings, storage, environment),
-                VaultKeys.read(environment)),
+                VaultKeys.read(environment),
+                ArtifactKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

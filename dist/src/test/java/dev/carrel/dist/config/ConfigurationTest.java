@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.control.admission.QueueSettings;
+import dev.carrel.control.artifact.ArtifactSettings;
 import dev.carrel.control.audit.AuditSettings;
 import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
@@ -146,6 +147,11 @@ class ConfigurationTest {
             "file.max-zip", "404"));
     ALL.putAll(
         Map.of(
+            "artifact.max-file", "410",
+            "artifact.max-total", "411",
+            "artifact.max-files", "412"));
+    ALL.putAll(
+        Map.of(
             "queue.max-creates", "600",
             "queue.max-executions", "601",
             "queue.max-waiting", "602",
@@ -193,6 +199,7 @@ class ConfigurationTest {
     assertThat(usual.control().contexts()).isEqualTo(ContextSettings.defaults());
     assertThat(usual.control().files()).isEqualTo(FileSettings.defaults());
     assertThat(usual.control().audit()).isEqualTo(AuditSettings.defaults());
+    assertThat(usual.control().artifacts()).isEqualTo(ArtifactSettings.defaults());
     assertThat(usual.control().libDirectory()).isEqualTo(Path.of("/opt/carrel/libexec"));
   }
 
@@ -350,6 +357,8 @@ class ConfigurationTest {
                 312));
     assertThat(changed.control().files())
         .isEqualTo(new FileSettings(new DataSize(400), 401, 402, 403, new DataSize(404)));
+    assertThat(changed.control().artifacts())
+        .isEqualTo(new ArtifactSettings(new DataSize(410), new DataSize(411), 412));
   }
 
   @Test

@@ -94,6 +94,17 @@ public final class Carrel implements AutoCloseable {
     return new Snapshots(transport);
   }
 
+  /**
+   * Where a file came from, newest first; also from sandboxes that are gone.
+   *
+   * @param sha256 in hex
+   */
+  public List<ArtifactInfo> artifacts(String sha256) {
+    return transport
+        .get("/api/v1/artifacts" + Transport.query(Map.of("sha256", sha256)), Sandbox.ARTIFACTS)
+        .artifacts();
+  }
+
   /** What was done, and by whom. */
   public Audit audit() {
     return new Audit(transport);

@@ -54,6 +54,9 @@ public sealed interface ExecEvent {
       int processesLeft,
       List<FileChange> filesChanged,
       boolean filesChangedTruncated,
+      List<ArtifactInfo> artifacts,
+      List<SignedArtifacts.Skipped> artifactsSkipped,
+      boolean artifactsTruncated,
       @Nullable String message,
       @Nullable String hint)
       implements ExecEvent {}

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param stdin the whole standard input, when it is known
  * @param stdinOpen whether {@link Exec#write} will be used
  * @param terminal its size, to give the command a terminal
+ * @param artifacts files to sign when it has ended, besides those in /workspace/outputs
  * @param secrets names of those that it gets in its environment
  */
 public record ExecOptions(
@@ -25,23 +26,36 @@ public record ExecOptions(
     @Nullable TerminalSize terminal,
     boolean background,
     List<String> secrets,
+    List<String> artifacts,
     @JsonIgnore @Nullable String idempotencyKey) {
 
   public ExecOptions {
     env = Map.copyOf(env);
     secrets = List.copyOf(secrets);
+    artifacts = List.copyOf(artifacts);
   }
 
   /** Rows and columns. */
   public record TerminalSize(int rows, int cols) {}
 
   public static ExecOptions shell(String line) {
-    return new ExecOptions(line, null, null, Map.of(), null, false, null, false, List.of(), null);
+    return new ExecOptions(
+        line, null, null, Map.of(), null, false, null, false, List.of(), List.of(), null);
   }
 
   public static ExecOptions of(List<String> arguments) {
     return new ExecOptions(
-        List.copyOf(arguments), null, null, Map.of(), null, false, null, false, List.of(), null);
+        List.copyOf(arguments),
+        null,
+        null,
+        Map.of(),
+        null,
+        false,
+        null,
+        false,
+        List.of(),
+        List.of(),
+        null);
   }
 
   /** At its end the whole process tree is killed. */
@@ -56,6 +70,7 @@ public record ExecOptions(
         terminal,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -70,6 +85,7 @@ public record ExecOptions(
         terminal,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -84,6 +100,7 @@ public record ExecOptions(
         terminal,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -98,6 +115,7 @@ public record ExecOptions(
         terminal,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -112,6 +130,7 @@ public record ExecOptions(
         terminal,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -126,6 +145,7 @@ public record ExecOptions(
         value,
         background,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -136,7 +156,17 @@ public record ExecOptions(
    */
   public ExecOptions withIdempotencyKey(@Nullable String value) {
     return new ExecOptions(
-        command, timeoutSeconds, cwd, env, stdin, stdinOpen, terminal, background, secrets, value);
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        secrets,
+        artifacts,
+        value);
   }
 
   public ExecOptions withBackground(boolean value) {
@@ -150,6 +180,7 @@ public record ExecOptions(
         terminal,
         value,
         secrets,
+        artifacts,
         idempotencyKey);
   }
 
@@ -164,6 +195,23 @@ public record ExecOptions(
         stdinOpen,
         terminal,
         background,
+        value,
+        artifacts,
+        idempotencyKey);
+  }
+
+  /** Files to sign when it has ended, besides those that it changed in /workspace/outputs. */
+  public ExecOptions withArtifacts(List<String> value) {
+    return new ExecOptions(
+        command,
+        timeoutSeconds,
+        cwd,
+        env,
+        stdin,
+        stdinOpen,
+        terminal,
+        background,
+        secrets,
         value,
         idempotencyKey);
   }

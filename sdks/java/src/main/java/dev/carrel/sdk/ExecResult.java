@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  *     pids_limit or sandbox_lost
  * @param stdoutTruncated whether the middle was cut out; the whole can be fetched by the exec's id
  * @param queuedMs how long it waited for its turn
+ * @param artifacts files that it left in /workspace/outputs, or that were named, signed
+ * @param artifactsSkipped those that were not signed, and why
  * @param message why it could not be started
  * @param hint what to do about the cause
  */
@@ -31,5 +33,8 @@ public record ExecResult(
     double durationMs,
     List<FileChange> filesChanged,
     boolean filesChangedTruncated,
+    List<ArtifactInfo> artifacts,
+    List<SignedArtifacts.Skipped> artifactsSkipped,
+    boolean artifactsTruncated,
     @Nullable String message,
     @Nullable String hint) {}

@@ -18,6 +18,10 @@ public final class Sandbox {
   private static final TypeReference<ActivityList> ACTIVITY = new TypeReference<>() {};
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
+  private static final TypeReference<SignedArtifacts> SIGNED = new TypeReference<>() {};
+  private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
+  static final TypeReference<ArtifactList> ARTIFACTS = new TypeReference<>() {};
+
   private final Transport transport;
   private final SandboxInfo info;
   private final String path;
@@ -100,6 +104,31 @@ public final class Sandbox {
    */
   public List<ActivityInfo> activity(int limit) {
     return transport.get(path + "/activity?limit=" + limit, ACTIVITY).activity();
+  }
+
+  /**
+   * Files of it that were signed, newest first.
+   *
+   * @param execId only those of one command; null: all
+   * @param limit at most 1000
+   */
+  public List<ArtifactInfo> artifacts(@Nullable String execId, int limit) {
+    String query = "?limit=" + limit + (execId == null ? "" : "&exec=" + Transport.encode(execId));
+    return transport.get(path + "/artifacts" + query, ARTIFACTS).artifacts();
+  }
+
+  /**
+   * Signs files as they are now.
+   *
+   * @param paths files, or folders with all that is in them
+   */
+  public SignedArtifacts sign(List<String> paths) {
+    return transport.post(path + "/artifacts", Map.of("paths", paths), SIGNED);
+  }
+
+  /** The last of each signed file, under one signature. */
+  public ArtifactManifest artifactManifest() {
+    return transport.get(path + "/artifacts/manifest", MANIFEST);
   }
 
   /** What it may reach, and what went through. */
@@ -185,6 +214,8 @@ public final class Sandbox {
   public Files files() {
     return new Files(transport, path);
   }
+
+  record ArtifactList(List<ArtifactInfo> artifacts) {}
 
   private record DecisionList(List<EgressDecision> decisions) {}
 

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param line of shell; null when {@code command} names the program itself
  * @param secrets names of those that it gets in its environment
+ * @param artifacts files to sign when it has ended
  * @param input the whole of standard input; null when it is empty or comes later
  */
 @SuppressWarnings("ArrayRecordComponent") // written once, never compared
@@ -23,7 +24,8 @@ record ExecRequest(
     @Nullable String line,
     byte @Nullable [] input,
     boolean background,
-    List<String> secrets) {
+    List<String> secrets,
+    List<String> artifacts) {
 
   private static final double MAX_SECONDS = 1e9;
 
@@ -53,7 +55,8 @@ record ExecRequest(
         line,
         stdin == null ? null : stdin.getBytes(StandardCharsets.UTF_8),
         fields.bool("background", false),
-        fields.words("secrets").orElse(List.of()));
+        fields.words("secrets").orElse(List.of()),
+        fields.words("artifacts").orElse(List.of()));
   }
 
   static Command.TerminalSize size(Fields fields) {
@@ -77,7 +80,14 @@ record ExecRequest(
   @SuppressWarnings("NullAway")
   ExecStart start(@Nullable RequestKey key, long from) {
     return new ExecStart(
-        command, line == null ? null : plainShell(line), background, input, key, from, secrets);
+        command,
+        line == null ? null : plainShell(line),
+        background,
+        input,
+        key,
+        from,
+        secrets,
+        artifacts);
   }
 
   /** The same line for an image that has no bash. */

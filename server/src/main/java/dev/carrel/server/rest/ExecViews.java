@@ -37,6 +37,9 @@ final class ExecViews {
       double durationMs,
       List<FileChange> filesChanged,
       boolean filesChangedTruncated,
+      List<ArtifactRoutes.View> artifacts,
+      List<ArtifactRoutes.SkippedView> artifactsSkipped,
+      boolean artifactsTruncated,
       @Nullable String message,
       @Nullable String hint) {
     static Result of(ExecResult result) {
@@ -57,6 +60,9 @@ final class ExecViews {
           millis(result.duration()),
           FileChange.of(result.filesChanged()),
           result.filesChangedTruncated(),
+          ArtifactRoutes.View.of(result.signed().artifacts()),
+          ArtifactRoutes.SkippedView.of(result.signed().skipped()),
+          result.signed().truncated(),
           result.message(),
           result.hint());
     }
@@ -134,6 +140,9 @@ final class ExecViews {
       int processesLeft,
       List<FileChange> filesChanged,
       boolean filesChangedTruncated,
+      List<ArtifactRoutes.View> artifacts,
+      List<ArtifactRoutes.SkippedView> artifactsSkipped,
+      boolean artifactsTruncated,
       @Nullable String message,
       @Nullable String hint) {
     static Exited of(ExecEvent.Exited exited, ExecResult result) {
@@ -151,6 +160,9 @@ final class ExecViews {
           exited.left(),
           FileChange.of(exited.changes()),
           exited.changesTruncated(),
+          ArtifactRoutes.View.of(result.signed().artifacts()),
+          ArtifactRoutes.SkippedView.of(result.signed().skipped()),
+          result.signed().truncated(),
           exited.message(),
           result.hint());
     }

@@ -5,6 +5,7 @@ import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.files.MediaType;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.http.Exchange;
@@ -162,7 +163,7 @@ final class FileRoutes {
       exchange.headersOnly(304, -1);
       return;
     }
-    content(exchange, entry.name(), MediaTypes.of(entry.name()), disposition);
+    content(exchange, entry.name(), MediaType.of(entry.name()), disposition);
     if (partial) {
       long last = download.offset() + download.length() - 1;
       exchange.header(
@@ -190,7 +191,7 @@ final class FileRoutes {
       exchange.headersOnly(304, -1);
       return;
     }
-    content(exchange, entry.name(), MediaTypes.of(entry.name()), disposition);
+    content(exchange, entry.name(), MediaType.of(entry.name()), disposition);
     exchange.headersOnly(200, entry.size());
   }
 
@@ -259,7 +260,7 @@ final class FileRoutes {
   private static void content(Exchange exchange, String name, String type, String disposition) {
     exchange
         .header(HeaderNames.CONTENT_TYPE, type)
-        .header(HeaderNames.CONTENT_DISPOSITION, MediaTypes.disposition(disposition, name))
+        .header(HeaderNames.CONTENT_DISPOSITION, Disposition.of(disposition, name))
         .header(CSP, "sandbox; default-src 'none'");
   }
 

@@ -1,11 +1,10 @@
-package dev.carrel.server.rest;
+package dev.carrel.control.files;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Map;
 
-/** What a download says of itself: its type, by its name alone, and its name. */
-final class MediaTypes {
+/** What a file is, by its name alone. */
+public final class MediaType {
   private static final String UNKNOWN = "application/octet-stream";
   private static final Map<String, String> BY_EXTENSION =
       Map.ofEntries(
@@ -41,38 +40,19 @@ final class MediaTypes {
           Map.entry("mp4", "video/mp4"),
           Map.entry("webm", "video/webm"));
 
-  private MediaTypes() {}
+  private MediaType() {}
 
-  static String of(String name) {
+  /** With its character set, if it is text. */
+  public static String of(String name) {
     int dot = name.lastIndexOf('.');
     String extension = dot < 0 ? "" : name.substring(dot + 1).toLowerCase(Locale.ROOT);
     return BY_EXTENSION.getOrDefault(extension, UNKNOWN);
   }
 
-  /** A Content-Disposition that no name can break out of (RFC 6266, RFC 8187). */
-  static String disposition(String kind, String name) {
-    var plain = new StringBuilder();
-    var extended = new StringBuilder();
-    name.codePoints()
-        .forEach(
-            c -> plain.append(c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? (char) c : '_'));
-    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
-      if (isAttributeChar(b)) {
-        extended.append((char) b);
-      } else {
-        extended.append(String.format(Locale.ROOT, "%%%02X", b & 0xff));
-      }
-    }
-    return kind + "; filename=\"" + plain + "\"; filename*=UTF-8''" + extended;
-  }
-
-  private static boolean isAttributeChar(byte b) {
-    return (b >= 'a' && b <= 'z')
-        || (b >= 'A' && b <= 'Z')
-        || (b >= '0' && b <= '9')
-        || b == '-'
-        || b == '.'
-        || b == '_'
-        || b == '~';
+  /** The type alone. */
+  public static String bare(String name) {
+    String type = of(name);
+    int parameters = type.indexOf(';');
+    return parameters < 0 ? type : type.substring(0, parameters);
   }
 }

@@ -149,7 +149,8 @@ public final class Cli {
         .addSubcommand(new EgressChange.Remove(session))
         .addSubcommand(new EgressChange.Set(session))
         .addSubcommand(new EgressCommand.Decisions(session))
-        .addSubcommand(new EgressCommand.Presets(session));
+        .addSubcommand(new EgressCommand.Presets(session))
+        .addSubcommand(new EgressCommand.Token(session));
   }
 
   private static CommandLine vault(Session session) {

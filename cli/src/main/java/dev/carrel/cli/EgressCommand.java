@@ -1,8 +1,10 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.EgressAccess;
 import dev.carrel.sdk.EgressDecision;
 import dev.carrel.sdk.EgressInfo;
 import dev.carrel.sdk.NetworkPolicy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -136,6 +138,52 @@ final class EgressCommand extends CommandGroup {
                     : console.safe(decision.rule())));
       }
       console.table(List.of("OUTCOME", "BY", "HOST", "COUNT", "REASON", "RULE"), rows);
+    }
+  }
+
+  @Command(
+      name = "token",
+      description = "Print a proxy address by which others use the network as a sandbox does.",
+      footerHeading = "%nExamples:%n",
+      footer = {"  https_proxy=$(carrel egress token sb1a2b3c --host example.com) curl …"})
+  static final class Token implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(paramLabel = "ID", description = "The sandbox.")
+    private String id = "";
+
+    @Option(
+        names = "--host",
+        paramLabel = "HOST",
+        description = "Only for this host, within the policy; may be repeated.")
+    private List<String> hosts = new ArrayList<>();
+
+    @Option(
+        names = "--seconds",
+        paramLabel = "N",
+        defaultValue = "3600",
+        description = "How long it is good for (default: ${DEFAULT-VALUE}, at most 14400).")
+    private long seconds;
+
+    Token(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        EgressAccess access =
+            server.carrel().sandboxes().get(id).egressAccess(hosts, Duration.ofSeconds(seconds));
+        if (common.json()) {
+          console.json(access);
+        } else {
+          console.line(access.proxyUrl());
+          console.note("good until " + access.expiresAt());
+        }
+      }
+      return 0;
     }
   }
 

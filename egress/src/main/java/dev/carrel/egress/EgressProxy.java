@@ -2,7 +2,9 @@ package dev.carrel.egress;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.CancelledKeyException;
@@ -20,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,6 +44,7 @@ public final class EgressProxy implements AutoCloseable {
   private final Dialler dialler;
   private final Selector selector;
   private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
+  private volatile @Nullable TokenDoor door;
   private final AtomicInteger open = new AtomicInteger();
   private final Thread accepting;
   private final Thread watching;
@@ -85,6 +89,28 @@ public final class EgressProxy implements AutoCloseable {
     }
   }
 
+  /**
+   * Listens for all sandboxes that cannot reach a socket of their own; once.
+   *
+   * @return where, with the port that was chosen when none was given
+   */
+  public InetSocketAddress listen(InetSocketAddress address, Tokens tokens, TokenDoor.Keeper keeper)
+      throws IOException {
+    ServerSocketChannel listener = ServerSocketChannel.open();
+    try {
+      listener.bind(address, BACKLOG);
+      listener.configureBlocking(false);
+      var opened = new TokenDoor(listener, tokens, keeper);
+      door = opened;
+      listener.register(selector, SelectionKey.OP_ACCEPT, opened);
+      selector.wakeup();
+      return (InetSocketAddress) listener.getLocalAddress();
+    } catch (IOException | RuntimeException e) {
+      listener.close();
+      throw e;
+    }
+  }
+
   /** Ends the gate with all its connections. */
   public void close(Gate gate) {
     gates.remove(gate);
@@ -96,7 +122,14 @@ public final class EgressProxy implements AutoCloseable {
   private void accept() {
     while (!closed) {
       try {
-        selector.select(key -> acceptOne((Gate) key.attachment()));
+        selector.select(
+            key -> {
+              if (key.attachment() instanceof Gate gate) {
+                acceptOne(gate);
+              } else {
+                acceptOne((TokenDoor) key.attachment());
+              }
+            });
       } catch (IOException e) {
         // The top of a loop: with no descriptors left there is nothing to do but wait for some.
         LOG.warn("the proxy cannot accept: {}", e.toString());
@@ -128,13 +161,56 @@ public final class EgressProxy implements AutoCloseable {
       return;
     }
     open.incrementAndGet();
+    Session session = session(gate, new Wire(channel, buffers.take()), null);
+    Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
+  }
+
+  private Session session(Gate gate, Wire client, @Nullable TokenDoor through) {
     var session =
-        new Session(gate, channel, dialler, buffers, settings.idleTimeout(), open::decrementAndGet);
+        new Session(
+            gate, client, through, dialler, buffers, settings.idleTimeout(), open::decrementAndGet);
     gate.sessions().add(session);
     if (gate.isClosed()) {
       session.close();
     }
-    Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
+    return session;
+  }
+
+  /** Strangers have as much room together as one sandbox has, and none when the proxy is full. */
+  private void acceptOne(TokenDoor through) {
+    try {
+      SocketChannel channel = through.listener().accept();
+      if (channel == null) {
+        return;
+      }
+      if (through.arrivals().size() >= settings.maxConnections()
+          || open.get() >= settings.maxTotalConnections()) {
+        channel.close();
+        return;
+      }
+      open.incrementAndGet();
+      channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+      var arrival =
+          new Arrival(
+              through,
+              channel,
+              buffers,
+              (gate, wire) -> goOn(through, gate, wire),
+              open::decrementAndGet);
+      through.arrivals().add(arrival);
+      Thread.ofVirtual().name("egress-arrival").start(arrival);
+    } catch (IOException e) {
+      LOG.warn("the proxy cannot accept over TCP: {}", e.toString());
+      LockSupport.parkNanos(BREATH.toNanos());
+    }
+  }
+
+  private void goOn(TokenDoor through, Gate gate, Wire client) {
+    Session session = session(gate, client, through);
+    if (gate.sessions().size() > settings.maxConnections()) {
+      session.close();
+    }
+    session.run();
   }
 
   /** Says so without waiting: a fresh connection has room for a few bytes. */
@@ -157,6 +233,10 @@ public final class EgressProxy implements AutoCloseable {
       LockSupport.parkNanos(LOOK.toNanos());
       long now = System.nanoTime();
       gates.forEach(gate -> gate.sessions().forEach(session -> session.closeIfLate(now)));
+      TokenDoor opened = door;
+      if (opened != null) {
+        opened.arrivals().forEach(arrival -> arrival.closeIfLate(now));
+      }
     }
   }
 
@@ -165,7 +245,12 @@ public final class EgressProxy implements AutoCloseable {
   public void close() {
     closed = true;
     gates.forEach(this::close);
+    TokenDoor opened = door;
     try {
+      if (opened != null) {
+        opened.listener().close();
+        opened.arrivals().forEach(Arrival::close);
+      }
       selector.close();
     } catch (IOException e) {
       LOG.warn("the proxy did not close in order: {}", e.toString());

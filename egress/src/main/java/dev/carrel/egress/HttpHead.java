@@ -2,6 +2,7 @@ package dev.carrel.egress;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -39,6 +40,23 @@ record HttpHead(List<String> start, List<Field> fields) {
 
   /** Reads one; null when the connection ends before it begins. */
   static @Nullable HttpHead read(Wire wire) throws IOException, RefusedException {
+    int end = await(wire);
+    if (end == 0) {
+      return null;
+    }
+    HttpHead head = parse(text(wire.input(), end));
+    wire.input().position(wire.input().position() + end);
+    return head;
+  }
+
+  /** As {@link #read}, and leaves it in the wire. */
+  static @Nullable HttpHead peek(Wire wire) throws IOException, RefusedException {
+    int end = await(wire);
+    return end == 0 ? null : parse(text(wire.input(), end));
+  }
+
+  /** How many bytes it has, once they are there; 0 when the connection ends before it begins. */
+  private static int await(Wire wire) throws IOException, RefusedException {
     int end;
     int scanned = 0;
     while ((end = endOfHead(wire.input(), scanned)) < 0) {
@@ -50,14 +68,16 @@ record HttpHead(List<String> start, List<Field> fields) {
         if (wire.input().hasRemaining()) {
           throw RefusedException.malformed("the connection ended within a head");
         }
-        return null;
+        return 0;
       }
     }
-    var text = new StringBuilder(end);
-    for (int i = 0; i < end; i++) {
-      text.append((char) (wire.input().get() & 0xff));
-    }
-    return parse(text.toString());
+    return end;
+  }
+
+  private static String text(ByteBuffer bytes, int end) {
+    byte[] head = new byte[end];
+    bytes.get(bytes.position(), head);
+    return new String(head, StandardCharsets.ISO_8859_1);
   }
 
   /** How many bytes the head has, the empty line included; negative: it is not all there. */

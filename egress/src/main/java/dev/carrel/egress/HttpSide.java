@@ -46,7 +46,13 @@ final class HttpSide {
       if (head == null) {
         return false;
       }
+      // Within a tunnel requests are the server's business; the tunnel itself was asked for with a
+      // token.
+      Tokens.Bearer bearer = origin == null ? session.bearer(head) : null;
       request = HttpRequest.of(head, origin);
+      if (bearer != null) {
+        bearer.require(request.asked().target());
+      }
     } catch (RefusedException e) {
       session.gate().refused("http", e);
       client.write(Denial.http(session.gate().sandbox(), null, e, true));

@@ -2,7 +2,6 @@ package dev.carrel.egress;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +23,7 @@ final class Session implements Runnable {
   private final Duration idle;
   private final Runnable ended;
   private final Wire client;
+  private final @Nullable TokenDoor door;
   private final List<Wire> wires = new ArrayList<>();
   private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
   private volatile @Nullable Asked tunnel;
@@ -31,11 +31,13 @@ final class Session implements Runnable {
   private volatile boolean over;
 
   /**
+   * @param door how it came in, when that was over TCP; null: the gate's own socket
    * @param ended run at the very end
    */
   Session(
       Gate gate,
-      SocketChannel channel,
+      Wire client,
+      @Nullable TokenDoor door,
       Dialler dialler,
       Buffers buffers,
       Duration idle,
@@ -45,7 +47,8 @@ final class Session implements Runnable {
     this.buffers = buffers;
     this.idle = idle;
     this.ended = ended;
-    this.client = new Wire(channel, buffers.take());
+    this.client = client;
+    this.door = door;
     wires.add(client);
     within(HELLO);
   }
@@ -54,9 +57,9 @@ final class Session implements Runnable {
   public void run() {
     threads.add(Thread.currentThread());
     try {
-      if (client.fill()) {
+      if (client.fill(1)) {
         ByteBuffer first = client.input();
-        if (first.get(first.position()) == SOCKS_5) {
+        if (door == null && first.get(first.position()) == SOCKS_5) {
           new Socks(this).serve();
         } else {
           new HttpSide(this, null).serve();
@@ -97,6 +100,11 @@ final class Session implements Runnable {
 
   Wire client() {
     return client;
+  }
+
+  /** Whom this request comes from, where every request must say so; null: the gate says it. */
+  Tokens.@Nullable Bearer bearer(HttpHead head) throws RefusedException {
+    return door == null ? null : door.require(head, gate);
   }
 
   Dialler dialler() {

@@ -470,7 +470,9 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     stop(run);
   }
 
-  /** Interrupts, twice; kills after the grace. On a thread of its own: each step may take a while. */
+  /**
+   * Interrupts, twice; kills after the grace. On a thread of its own: each step may take a while.
+   */
   private void stop(Run run) {
     if (closed) {
       return;

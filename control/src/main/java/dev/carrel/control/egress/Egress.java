@@ -5,13 +5,18 @@ import dev.carrel.control.sandbox.PatchSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.egress.Decision;
+import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Rule;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /** What sandboxes may reach and have reached. */
 public final class Egress {
@@ -57,6 +62,26 @@ public final class Egress {
   public List<CountedDecision> decisions(Caller caller, SandboxId id) {
     sandboxes.requireVisible(caller, id);
     return gates.decisions(id);
+  }
+
+  /**
+   * How to reach the proxy over TCP as this sandbox.
+   *
+   * @param address a URL with a secret in it
+   */
+  public record Access(String address, Instant expiresAt) {}
+
+  /**
+   * Lets whoever gets it use the network as this sandbox does, until it expires or the machine
+   * ends.
+   *
+   * @param hosts all that may be reached with it, within the policy; null: what that allows
+   */
+  public Access access(
+      Caller caller, SandboxId id, @Nullable List<HostPattern> hosts, Duration life) {
+    Sandbox sandbox = sandboxes.get(caller, id);
+    Instant expires = Instant.now().plus(life).truncatedTo(ChronoUnit.SECONDS);
+    return new Access(gates.address(caller, sandbox, hosts, expires), expires);
   }
 
   /** What each preset allows. */

@@ -1,17 +1,21 @@
 package dev.carrel.control.egress;
 
 import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.WayOut;
 import dev.carrel.control.store.Database;
 import dev.carrel.egress.EgressProxy;
 import dev.carrel.egress.Gate;
+import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.PackageSources;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Presets;
 import dev.carrel.egress.Rule;
+import dev.carrel.egress.Tokens;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -24,6 +28,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +38,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,6 +64,7 @@ public final class Gates implements WayOut, AutoCloseable {
   private final Events events;
   private final Audit audit;
   private final Map<SandboxId, Opened> open = new ConcurrentHashMap<>();
+  private final @Nullable TokenGate tokens;
   private final Thread noting;
   private volatile boolean closed;
   private volatile Function<Sandbox, List<Rule>> grants = _ -> List.of();
@@ -73,6 +80,8 @@ public final class Gates implements WayOut, AutoCloseable {
     try {
       Files.createDirectories(settings.directory(), OURS);
       this.proxy = new EgressProxy(settings.proxy(), presets);
+      TokenSettings overTcp = settings.tokens();
+      this.tokens = overTcp == null ? null : new TokenGate(overTcp, proxy, this::find, audit);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the proxy in " + settings.directory(), e);
     }
@@ -84,6 +93,8 @@ public final class Gates implements WayOut, AutoCloseable {
     private final DecisionLog log;
     private volatile EgressStore.Use before = EgressStore.Use.NONE;
     private volatile long noted;
+    // Whose tokens open it; null until it is somebody's.
+    private volatile Tokens.@Nullable Bearer bearer;
 
     Opened(Gate gate, DecisionLog log) {
       this.gate = gate;
@@ -153,12 +164,50 @@ public final class Gates implements WayOut, AutoCloseable {
   public void begin(Sandbox sandbox, boolean fresh) {
     Opened opened = require(sandbox.id());
     opened.log.owner(sandbox);
+    opened.bearer = bearer(sandbox, null);
     if (!fresh) {
       EgressStore.Use before = usedBefore(sandbox.id());
       opened.before = before;
       opened.gate.usedBefore(before.sent() + before.received());
     }
     opened.gate.policy(effective(sandbox));
+  }
+
+  /** Its tokens end with the machine, whether or not the sandbox gets another. */
+  private static Tokens.Bearer bearer(Sandbox sandbox, @Nullable List<HostPattern> hosts) {
+    Instant started = sandbox.startedAt();
+    long machine = started == null ? 0 : started.toEpochMilli();
+    return new Tokens.Bearer(sandbox.id().value(), sandbox.tenant(), Long.toString(machine), hosts);
+  }
+
+  private @Nullable Gate find(Tokens.Bearer shown) {
+    Opened opened = open.get(new SandboxId(shown.sandbox()));
+    Tokens.Bearer own = opened == null ? null : opened.bearer;
+    boolean same =
+        own != null && own.tenant().equals(shown.tenant()) && own.machine().equals(shown.machine());
+    return opened != null && same ? opened.gate : null;
+  }
+
+  /** The address of the proxy with a token for this sandbox's present machine in it. */
+  String address(
+      Caller caller, Sandbox sandbox, @Nullable List<HostPattern> hosts, Instant expires) {
+    if (tokens == null) {
+      throw new SandboxException(
+              ErrorCode.NOT_SUPPORTED, "the proxy is not reached over TCP on this server")
+          .withHint("the operator can open it with egress.listen=ADDRESS:PORT");
+    }
+    if (!open.containsKey(sandbox.id())) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "sandbox " + sandbox.id() + " has no machine; start it first");
+    }
+    String address = tokens.url(tokens.issue(bearer(sandbox, hosts), expires));
+    var who =
+        new AuditEntry.Who(
+            sandbox.tenant(), caller.nameFor(sandbox.tenant()), sandbox.namespace(), sandbox.id());
+    audit.write(
+        AuditEntry.of(who, "egress.token", AuditEntry.Outcome.OK)
+            .withDetails(Map.of("expires_at", expires.toString(), "hosts", String.valueOf(hosts))));
+    return address;
   }
 
   /** A machine that cannot be taken over must not keep its gate: the next one has its own. */

@@ -1,23 +1,11 @@
 package dev.carrel.control.vault;
 
-import dev.carrel.spi.ErrorCode;
-import dev.carrel.spi.SandboxException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import dev.carrel.control.store.KeyFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
-import java.util.Base64;
-import java.util.Collections;
-import java.util.EnumSet;
-import java.util.Set;
 import javax.crypto.Cipher;
 import javax.crypto.Mac;
 import javax.crypto.spec.GCMParameterSpec;
@@ -29,12 +17,8 @@ import org.jspecify.annotations.Nullable;
  * as: its row's identity and version are bound to it. Safe for many threads.
  */
 final class VaultKey {
-  private static final int KEY_BYTES = 32;
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BITS = 128;
-  private static final Set<PosixFilePermission> OTHERS =
-      EnumSet.complementOf(
-          EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
 
   private final SecretKeySpec values;
   private final SecretKeySpec marks;
@@ -50,21 +34,8 @@ final class VaultKey {
    * @param given Base64; null: from the file, which is made when there is none
    */
   static VaultKey open(@Nullable String given, Path file) {
-    if (given != null) {
-      return new VaultKey(decoded(given, "the key given for the vault"));
-    }
-    try {
-      createIfAbsent(file);
-      if (!Collections.disjoint(Files.getPosixFilePermissions(file), OTHERS)) {
-        throw new SandboxException(
-            ErrorCode.INVALID_INPUT,
-            "key file " + file + " can be used by others; run chmod 600 on it");
-      }
-      return new VaultKey(
-          decoded(Files.readString(file, StandardCharsets.US_ASCII).strip(), "key file " + file));
-    } catch (IOException e) {
-      throw new UncheckedIOException("key file " + file + " cannot be read", e);
-    }
+    return new VaultKey(
+        given == null ? KeyFile.open(file) : KeyFile.decoded(given, "the key given for the vault"));
   }
 
   byte[] seal(byte[] plain, byte[] identity) {
@@ -118,43 +89,6 @@ final class VaultKey {
       return mac.doFinal(of);
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException("every JDK has HMAC-SHA-256", e);
-    }
-  }
-
-  private static byte[] decoded(String text, String what) {
-    byte[] key;
-    try {
-      key = Base64.getDecoder().decode(text);
-    } catch (IllegalArgumentException e) {
-      key = new byte[0];
-    }
-    if (key.length != KEY_BYTES) {
-      throw new SandboxException(
-              ErrorCode.INVALID_INPUT, what + " is not Base64 of " + KEY_BYTES + " bytes")
-          .withHint("make one with: head -c 32 /dev/urandom | base64");
-    }
-    return key;
-  }
-
-  private static void createIfAbsent(Path file) throws IOException {
-    if (Files.exists(file)) {
-      return;
-    }
-    byte[] key = new byte[KEY_BYTES];
-    new SecureRandom().nextBytes(key);
-    var ownerOnly =
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
-    try (var channel =
-        Files.newByteChannel(
-            file,
-            Set.of(
-                StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, StandardOpenOption.SYNC),
-            ownerOnly)) {
-      channel.write(
-          StandardCharsets.US_ASCII.encode(Base64.getEncoder().encodeToString(key) + "\n"));
-    } catch (FileAlreadyExistsException e) {
-      // Another process was quicker; its key is as good.
-      return;
     }
   }
 }

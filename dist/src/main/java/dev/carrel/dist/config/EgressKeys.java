@@ -1,6 +1,7 @@
 package dev.carrel.dist.config;
 
 import dev.carrel.control.egress.NetworkSettings;
+import dev.carrel.control.egress.TokenSettings;
 import dev.carrel.egress.AddressRange;
 import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.Host;
@@ -8,6 +9,7 @@ import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.PackageHost;
 import dev.carrel.egress.Rule;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The keys of {@link NetworkSettings}. */
 final class EgressKeys {
@@ -31,7 +34,26 @@ final class EgressKeys {
         Set.copyOf(
             settings.list("egress.presets", usual.usualPresets().stream().sorted().toList())),
         settings.flag("egress.allow-observe", usual.allowObserve()),
-        new PackageHost(environment.variables(), environment.userHome(), Path.of("/"), packages));
+        new PackageHost(environment.variables(), environment.userHome(), Path.of("/"), packages),
+        tokens(settings, storage));
+  }
+
+  private static @Nullable TokenSettings tokens(Settings settings, StorageConfig storage) {
+    List<InetSocketAddress> listen = each(settings, "egress.listen", EgressKeys::address);
+    return listen.isEmpty()
+        ? null
+        : new TokenSettings(listen.getFirst(), storage.data().resolve("egress.key"));
+  }
+
+  private static InetSocketAddress address(String text) {
+    int colon = text.lastIndexOf(':');
+    String host = colon < 0 ? "" : text.substring(0, colon).replaceAll("[\\[\\]]", "");
+    try {
+      return new InetSocketAddress(
+          InetAddress.ofLiteral(host), Integer.parseInt(text.substring(colon + 1)));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("'" + text + "' is not ADDRESS:PORT", e);
+    }
   }
 
   private static EgressSettings proxy(Settings settings, EgressSettings usual) {

@@ -179,6 +179,7 @@ class ConfigurationTest {
             "egress.max-total-connections", "701",
             "egress.connect-timeout", "702s",
             "egress.idle-timeout", "703s"));
+    ALL.put("egress.listen", "127.0.0.1:704");
   }
 
   private final Configuration usual = Configuration.from(Settings.none(), USER);

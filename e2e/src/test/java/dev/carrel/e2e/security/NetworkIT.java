@@ -34,8 +34,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Cases N01 to N08: what goes out goes through the proxy, and only where it may. The servers that
- * are to be reached, or not, are on this host's loopback; the operator has opened them by name.
+ * Cases N01 to N08 and N11: what goes out goes through the proxy, and only where it may. The
+ * servers that are to be reached, or not, are on this host's loopback; the operator has opened them
+ * by name.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class NetworkIT {
@@ -81,6 +82,8 @@ class NetworkIT {
         "native,process",
         "CARREL_EGRESS_HOSTS",
         WEB + "=127.0.0.1," + RAW + "=127.0.0.1",
+        "CARREL_EGRESS_LISTEN",
+        "127.0.0.1:0",
         "CARREL_EGRESS_ALLOW_OBSERVE",
         "true");
   }
@@ -385,5 +388,50 @@ class NetworkIT {
         + host
         + (char) (port >> 8)
         + (char) (port & 0xff);
+  }
+
+  /**
+   * The same token is good once, and never again in another's name, changed or after its machine.
+   */
+  @Test
+  void n11ATokenIsGoodForItsOwnMachineOnly() {
+    ObjectNode network = Api.object();
+    network.putObject("network").putArray("allow").add(web());
+    try (Box box = api.create(network.put("engine", "process").put("persistent", true).toString());
+        Box other = api.create("{\"engine\":\"process\"}")) {
+      String good = proxy(box);
+      assertThat(through(box, good)).contains(CANARY);
+      int before = reached.size();
+      String token = good.substring(good.indexOf("jwt_") + 4, good.indexOf('@'));
+      String unsigned =
+          token.replaceFirst("^[^.]*", "eyJhbGciOiJub25lIn0").replaceFirst("[^.]*$", "");
+      for (String bad :
+          List.of(
+              good.replace("sandbox:jwt_" + token + "@", ""),
+              good.replace(token, unsigned),
+              good.replace(token, token.substring(0, token.length() - 3)),
+              good.replace("jwt_", ""))) {
+        assertThat(through(box, bad)).as(bad).contains("407").doesNotContain(CANARY);
+      }
+      assertThat(through(other, proxy(other))).as("the policy of its own box").contains("403");
+      api.call("POST", box.path() + "/stop", "");
+      api.call("POST", box.path() + "/start", "");
+      assertThat(through(box, good)).as("a token of the former machine").contains("407");
+      assertThat(reached).hasSize(before);
+      assertThat(through(box, proxy(box))).contains(CANARY);
+    }
+    try (Box isolated = api.create("{\"engine\":\"native\"}")) {
+      assertThat(through(isolated, proxy(isolated))).as("nothing leads there").contains("000");
+    }
+    assertThat(api.get("/api/v1/audit?action=egress.token&limit=50").text()).contains("denied");
+  }
+
+  private String proxy(Box box) {
+    return api.post(box.path() + "/egress/tokens", Api.object()).json().get("proxy_url").asText();
+  }
+
+  private String through(Box box, String proxy) {
+    return box.shell(
+        "curl -s -w ' %{http_code}' --noproxy '' -x '" + proxy + "' http://" + web() + "/; true");
   }
 }

@@ -26,8 +26,8 @@ class WarmBoxIT {
           .replace("MARK", MARK);
 
   /**
-   * Everything in a sandbox that somebody could have left something in. Processes are read before anything is piped: the other
-   * end of a pipe may or may not have its own name yet.
+   * Everything in a sandbox that somebody could have left something in. Processes are read before
+   * anything is piped: the other end of a pipe may or may not have its own name yet.
    */
   private static final String LOOK =
       """

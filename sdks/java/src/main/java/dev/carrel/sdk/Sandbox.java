@@ -1,6 +1,8 @@
 package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +16,7 @@ public final class Sandbox {
   private static final TypeReference<CodeResult> CODE_RESULT = new TypeReference<>() {};
 
   private static final TypeReference<EgressInfo> EGRESS = new TypeReference<>() {};
+  private static final TypeReference<EgressAccess> ACCESS = new TypeReference<>() {};
   private static final TypeReference<DecisionList> DECISIONS = new TypeReference<>() {};
   private static final TypeReference<ActivityList> ACTIVITY = new TypeReference<>() {};
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
@@ -144,6 +147,19 @@ public final class Sandbox {
   /** What was decided since its machine started, latest first. */
   public List<EgressDecision> egressDecisions() {
     return transport.get(path + "/egress/decisions", DECISIONS).decisions();
+  }
+
+  /**
+   * A way to use the network as this sandbox from elsewhere, where the server is set up for it.
+   *
+   * @param hosts all that may be reached with it, within the policy; empty: what that allows
+   */
+  public EgressAccess egressAccess(List<String> hosts, Duration life) {
+    var body = new HashMap<String, Object>(Map.of("ttl_seconds", life.toSeconds()));
+    if (!hosts.isEmpty()) {
+      body.put("hosts", hosts);
+    }
+    return transport.post(path + "/egress/tokens", body, ACCESS);
   }
 
   private Sandbox change(String verb) {

@@ -11,6 +11,7 @@ import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -26,6 +27,8 @@ final class EgressRoutes {
   // Less would make every byte a wait of its own.
   private static final long LEAST_PACE = 1024;
 
+  private static final Duration MAX_LIFE = Duration.ofHours(4);
+
   private final Egress egress;
 
   EgressRoutes(Egress egress) {
@@ -37,6 +40,7 @@ final class EgressRoutes {
         .get(ONE, this::show)
         .put(ONE, this::set)
         .get(ONE + "/decisions", this::decisions)
+        .post(ONE + "/tokens", this::access)
         .get("/api/v1/egress/presets", this::presets);
   }
 
@@ -56,6 +60,16 @@ final class EgressRoutes {
             egress.decisions(exchange.caller(), Ids.sandbox(exchange)).stream()
                 .map(DecisionView::of)
                 .toList()));
+  }
+
+  private void access(Exchange exchange) throws IOException {
+    Fields fields = exchange.fields();
+    Long seconds = fields.wholeNumber("ttl_seconds", 1, MAX_LIFE.toSeconds());
+    List<HostPattern> hosts =
+        fields.words("hosts").isEmpty() ? null : list(fields, "hosts", HostPattern::parse);
+    Duration life = seconds == null ? MAX_LIFE : Duration.ofSeconds(seconds);
+    Egress.Access access = egress.access(exchange.caller(), Ids.sandbox(exchange), hosts, life);
+    exchange.json(201, new AccessView(access.address(), access.expiresAt().toString()));
   }
 
   private void presets(Exchange exchange) {
@@ -139,6 +153,8 @@ final class EgressRoutes {
           PolicyView.of(state.draft()));
     }
   }
+
+  record AccessView(String proxyUrl, String expiresAt) {}
 
   record DecisionList(List<DecisionView> decisions) {}
 

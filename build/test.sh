@@ -6,6 +6,7 @@ test_packages=(
   'python3-matplotlib:!/usr/bin/python3 -c "import matplotlib"' 'python3-pandas:!/usr/bin/python3 -c "import pandas"'
   'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"'
   r-base-core:Rscript 'r-cran-ggplot2:!Rscript -e "library(ggplot2)"' 'r-cran-htmlwidgets:!Rscript -e "library(htmlwidgets)"'
+  'python3-venv:!/usr/bin/python3 -c "import ensurepip"' npm:npm
   runc:runc uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
 )
 
@@ -28,6 +29,9 @@ run_tests() {
   run_part guest "$logs/guest.log" make -C guest -s test
   run_part kernels "$logs/kernels.log" make -C kernels -s test
   run_java "$logs"
+  # Beside a server of the distribution that Maven built.
+  run_part "sdk python" "$logs/sdk-python.log" timeout -k 30 900 sdks/python/test
+  run_part "sdk typescript" "$logs/sdk-typescript.log" timeout -k 30 900 sdks/typescript/test.sh
   [ -z "$missing" ] || record "packages" 0 0 0 "not here: $missing"
   [ "$(id -u)" = 0 ] || record "as root" 0 0 0 "not run: you are $(id -un); the root half of the native engine's tests needs root"
   summary "$((SECONDS - started))"

@@ -1,0 +1,1 @@
+"""The asynchronous surface, from which sdks/generate.py writes the blocking one."""

@@ -1,0 +1,124 @@
+"""One server over HTTP: bodies, errors, and asking again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Union
+from urllib.parse import urlsplit
+
+import httpx
+
+from .._errors import CarrelError
+from .._patience import Patience
+from .._wire import body
+from .platform import sleep
+
+Content = Union[bytes, AsyncIterator[bytes]]
+
+# Commands may take any time, so nothing but connecting is bounded here: the server bounds the rest.
+TIMEOUT = httpx.Timeout(None, connect=10)
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=32)
+MAX_ERROR_BODY = 64 * 1024
+
+
+class AsyncTransport:
+    def __init__(self, url: str | None, token: str | None) -> None:
+        url = url or os.environ.get("CARREL_URL")
+        token = token or os.environ.get("CARREL_TOKEN")
+        if not url or not token:
+            raise CarrelError.of(
+                "invalid_input",
+                "no server is named" if not url else "no token is given",
+                hint="pass url and token, or set CARREL_URL and CARREL_TOKEN; `carrel serve` prints both",
+            )
+        self.base = url.rstrip("/")
+        # A proxy of the environment would look for a loopback address on its own machine.
+        local = urlsplit(self.base).hostname in ("127.0.0.1", "::1", "localhost")
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT, limits=LIMITS, trust_env=not local
+        )
+
+    async def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        return (await self._ask("GET", path, params=params)).json()
+
+    async def send(self, method: str, path: str, wire: Any = None, *, key: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
+        """Sends JSON and reads JSON, if there is any. With a key also when the answer is lost."""
+        content = None if wire is None else json.dumps(wire, default=body).encode()
+        headers = {} if wire is None else {"Content-Type": "application/json"}
+        if key is None:
+            response = await self._ask(method, path, content=content, headers=headers, params=params)
+        else:
+            response = await self._ask_again(method, path, content, {**headers, "Idempotency-Key": key})
+        return response.json() if response.content else None
+
+    async def put(self, path: str, content: Content, params: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
+        raw = {"Content-Type": "application/octet-stream", **(headers or {})}
+        await self._ask("PUT", path, content=content, headers=raw, params=params)
+
+    async def post(self, path: str, content: bytes, params: Mapping[str, Any]) -> None:
+        await self._ask("POST", path, content=content, headers={"Content-Type": "application/octet-stream"}, params=params)
+
+    async def open(
+        self,
+        method: str,
+        path: str,
+        wire: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> httpx.Response:
+        """An answer whose body is the caller's to read and close."""
+        content = None if wire is None else json.dumps(wire, default=body).encode()
+        typed = {} if wire is None else {"Content-Type": "application/json"}
+        request = self._client.build_request(
+            method, self.base + path, content=content, headers={**typed, **(headers or {})}, params=given(params)
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.TransportError as e:
+            raise self.unreachable(e) from e
+        if response.status_code >= 400:
+            try:
+                raise await failure(response)
+            finally:
+                await response.aclose()
+        return response
+
+    def unreachable(self, reason: Exception) -> CarrelError:
+        return CarrelError.of("unreachable", f"no whole answer from {self.base}: {reason or type(reason).__name__}")
+
+    async def _ask(self, method: str, path: str, **request: Any) -> httpx.Response:
+        request["params"] = given(request.get("params"))
+        try:
+            response = await self._client.request(method, self.base + path, **request)
+        except httpx.TransportError as e:
+            raise self.unreachable(e) from e
+        if response.status_code >= 400:
+            raise await failure(response)
+        return response
+
+    async def _ask_again(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
+        patience = Patience()
+        while True:
+            try:
+                return await self._ask(method, path, content=content, headers=headers)
+            except CarrelError as e:
+                await sleep(patience.after(e))
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def given(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Without what is left out; None would take away the query of the URL."""
+    return {name: value for name, value in params.items() if value is not None} if params else None
+
+
+async def failure(response: httpx.Response) -> CarrelError:
+    try:
+        problem = json.loads((await response.aread())[:MAX_ERROR_BODY])
+    except (ValueError, httpx.TransportError):
+        problem = {}
+    return CarrelError.of_problem(response.status_code, problem if isinstance(problem, dict) else {})

@@ -1,0 +1,1 @@
+"""What sdks/generate.py writes; users find it in `carrel`."""

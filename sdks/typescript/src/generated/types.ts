@@ -1,0 +1,1945 @@
+// Written by sdks/generate.py from spec/openapi.yaml. Change the contract or the generator, not this file.
+
+type Wire = Record<string, any>;
+
+const time = (text: string): Date => new Date(text);
+const optional = <W, T>(read: (wire: W) => T, wire: W | null | undefined): T | null =>
+  wire === null || wire === undefined ? null : read(wire);
+
+export type CodeState =
+  | "kept"
+  | "lost";
+
+export type ErrorCode =
+  | "invalid_input"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "sandbox_not_found"
+  | "exec_not_found"
+  | "context_not_found"
+  | "file_not_found"
+  | "volume_not_found"
+  | "snapshot_not_found"
+  | "secret_not_found"
+  | "approval_not_found"
+  | "image_not_found"
+  | "language_not_available"
+  | "engine_not_available"
+  | "isolation_not_available"
+  | "not_supported"
+  | "key_reused"
+  | "not_a_file"
+  | "not_a_directory"
+  | "file_exists"
+  | "directory_not_empty"
+  | "permission_denied"
+  | "wrong_state"
+  | "precondition_failed"
+  | "range_not_satisfiable"
+  | "too_large"
+  | "no_space"
+  | "limit_reached"
+  | "sandbox_gone"
+  | "result_gone"
+  | "guest_lost"
+  | "engine_failed"
+  | "store_busy"
+  | "shutting_down"
+  | "vault_damaged"
+  | "internal";
+
+export type ExecCause =
+  | "returned"
+  | "not_started"
+  | "timed_out"
+  | "killed"
+  | "signalled"
+  | "crashed"
+  | "out_of_memory"
+  | "pids_limit"
+  | "sandbox_lost";
+
+export type Isolation =
+  | "none"
+  | "namespaces"
+  | "gvisor";
+
+export type Language =
+  | "python"
+  | "node"
+  | "r"
+  | "bash";
+
+export type OnDanger =
+  | "reject"
+  | "warn"
+  | "off";
+
+export type OnIdle =
+  | "stop"
+  | "pause"
+  | "destroy";
+
+export type SandboxStatus =
+  | "creating"
+  | "running"
+  | "paused"
+  | "stopped"
+  | "failed";
+
+/** `Activity` of the contract. */
+export interface ActivityInfo {
+  /** The audit record's number. */
+  id: number;
+  at: Date;
+  /** Such as `exec`, `code`, `upload`, `download`, `install`, `create`, `start`, `pause`, `stop`, `failure`, `change`; others are the audit's action. */
+  kind: string;
+  /** The command, the path or the name that it was about. */
+  subject: string | null;
+  /** Who did it; `carrel` for the server itself. */
+  principal: string;
+  /** One word, such as `ok` or `returned`. */
+  outcome: string;
+  exitCode: number | null;
+  durationMs: number | null;
+}
+
+export const readActivityInfo = (wire: Wire): ActivityInfo => ({
+  id: wire.id,
+  at: time(wire.at),
+  kind: wire.kind,
+  subject: wire.subject,
+  principal: wire.principal,
+  outcome: wire.outcome,
+  exitCode: wire.exit_code,
+  durationMs: wire.duration_ms,
+});
+
+/** `ActivityList` of the contract. */
+export interface ActivityList {
+  activity: ActivityInfo[];
+}
+
+export const readActivityList = (wire: Wire): ActivityList => ({
+  activity: ((items: Wire[]) => items.map(readActivityInfo))(wire.activity),
+});
+
+/** `Approval` of the contract. */
+export interface ApprovalInfo {
+  id: string;
+  tenant: string;
+  namespace: string;
+  sandboxId: string | null;
+  kind: "egress" | "host_command" | "secret";
+  subject: string;
+  scope: "once" | "sandbox" | "namespace";
+  reason: string;
+  requester: string;
+  status: "pending" | "approved" | "denied" | "expired" | "withdrawn" | "used";
+  createdAt: Date;
+  /** When the request ends undecided, or what was granted. */
+  endsAt: Date | null;
+  decidedAt: Date | null;
+  decidedBy: string | null;
+  note: string | null;
+}
+
+export const readApprovalInfo = (wire: Wire): ApprovalInfo => ({
+  id: wire.id,
+  tenant: wire.tenant,
+  namespace: wire.namespace,
+  sandboxId: wire.sandbox_id,
+  kind: wire.kind,
+  subject: wire.subject,
+  scope: wire.scope,
+  reason: wire.reason,
+  requester: wire.requester,
+  status: wire.status,
+  createdAt: time(wire.created_at),
+  endsAt: optional(time, wire.ends_at),
+  decidedAt: optional(time, wire.decided_at),
+  decidedBy: wire.decided_by,
+  note: wire.note,
+});
+
+/** `ApprovalList` of the contract. */
+export interface ApprovalList {
+  approvals: ApprovalInfo[];
+}
+
+export const readApprovalList = (wire: Wire): ApprovalList => ({
+  approvals: ((items: Wire[]) => items.map(readApprovalInfo))(wire.approvals),
+});
+
+/** `Artifact` of the contract. */
+export interface Artifact {
+  sandboxId: string;
+  /** What left it; null when somebody asked for it. */
+  execId: string | null;
+  namespace: string;
+  /** Relative to /workspace, as the sandbox named it. */
+  path: string;
+  sha256: string;
+  sizeBytes: number;
+  /** By its name alone. */
+  mime: string;
+  /** Ed25519, base64, over the lines `carrel artifact 1`, the digest and the size, each with a newline. */
+  signature: string;
+  keyId: string;
+  signedAt: Date;
+}
+
+export const readArtifact = (wire: Wire): Artifact => ({
+  sandboxId: wire.sandbox_id,
+  execId: wire.exec_id,
+  namespace: wire.namespace,
+  path: wire.path,
+  sha256: wire.sha256,
+  sizeBytes: wire.size_bytes,
+  mime: wire.mime,
+  signature: wire.signature,
+  keyId: wire.key_id,
+  signedAt: time(wire.signed_at),
+});
+
+/** `ArtifactList` of the contract. */
+export interface ArtifactList {
+  artifacts: Artifact[];
+}
+
+export const readArtifactList = (wire: Wire): ArtifactList => ({
+  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+});
+
+/** `ArtifactManifest` of the contract. */
+export interface ArtifactManifest {
+  payloadType: string;
+  /** The statement as base64. */
+  payload: string;
+  signatures: EnvelopeSignature[];
+}
+
+export const readArtifactManifest = (wire: Wire): ArtifactManifest => ({
+  payloadType: wire.payloadType,
+  payload: wire.payload,
+  signatures: ((items: Wire[]) => items.map(readEnvelopeSignature))(wire.signatures),
+});
+
+/** `AuditPage` of the contract. */
+export interface AuditPage {
+  records: AuditRecord[];
+  /** For `before` (or `after`, when that was asked) of the next page; null after the last one. */
+  next: number | null;
+}
+
+export const readAuditPage = (wire: Wire): AuditPage => ({
+  records: ((items: Wire[]) => items.map(readAuditRecord))(wire.records),
+  next: wire.next,
+});
+
+/** `AuditProblem` of the contract. */
+export interface AuditProblem {
+  kind: "changed" | "missing" | "truncated" | "rewritten" | "unsigned";
+  sequence: number;
+  message: string;
+}
+
+export const readAuditProblem = (wire: Wire): AuditProblem => ({
+  kind: wire.kind,
+  sequence: wire.sequence,
+  message: wire.message,
+});
+
+/** `AuditRecord` of the contract. */
+export interface AuditRecord {
+  /** Grows by one from record to record of this server. */
+  sequence: number;
+  at: Date;
+  /** Whose thing it was done to. */
+  tenant: string;
+  /** Who did it; `carrel` is the server itself; one of another tenant as `TENANT/PRINCIPAL`. */
+  principal: string;
+  namespace: string;
+  sandboxId: string | null;
+  action: string;
+  /** The id of an exec or context, a path, a name. */
+  subject: string | null;
+  /** SHA-256 of the request in hex. */
+  requestDigest: string | null;
+  /** How it ended: `ok`, or the cause as the answer gave it. */
+  cause: string;
+  exitCode: number | null;
+  durationMs: number | null;
+  /** Its beginning and its end. */
+  stdout: string | null;
+  stderr: string | null;
+  /** The first 50. */
+  filesChanged: FileChange[];
+  /** What really held the sandbox. */
+  isolation: string | null;
+  details: Record<string, string>;
+  /** SHA-256 in hex, over this record and the hash of the one before. */
+  hash: string;
+}
+
+export const readAuditRecord = (wire: Wire): AuditRecord => ({
+  sequence: wire.sequence,
+  at: time(wire.at),
+  tenant: wire.tenant,
+  principal: wire.principal,
+  namespace: wire.namespace,
+  sandboxId: wire.sandbox_id,
+  action: wire.action,
+  subject: wire.subject,
+  requestDigest: wire.request_digest,
+  cause: wire.cause,
+  exitCode: wire.exit_code,
+  durationMs: wire.duration_ms,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  filesChanged: ((items: Wire[]) => items.map(readFileChange))(wire.files_changed),
+  isolation: wire.isolation,
+  details: wire.details,
+  hash: wire.hash,
+});
+
+/** `AuditVerdict` of the contract. */
+export interface AuditVerdict {
+  intact: boolean;
+  records: number;
+  /** Records before it were removed by retention, which is signed. */
+  first: number;
+  last: number;
+  /** Signatures that agreed with the chain. */
+  checkpoints: number;
+  problems: AuditProblem[];
+}
+
+export const readAuditVerdict = (wire: Wire): AuditVerdict => ({
+  intact: wire.intact,
+  records: wire.records,
+  first: wire.first,
+  last: wire.last,
+  checkpoints: wire.checkpoints,
+  problems: ((items: Wire[]) => items.map(readAuditProblem))(wire.problems),
+});
+
+/** `BulkFailure` of the contract. */
+export interface BulkFailure {
+  sandboxId: string;
+  code: string;
+  message: string;
+}
+
+export const readBulkFailure = (wire: Wire): BulkFailure => ({
+  sandboxId: wire.sandbox_id,
+  code: wire.code,
+  message: wire.message,
+});
+
+/** `BulkOutcome` of the contract. */
+export interface BulkOutcome {
+  stopped: number;
+  destroyed: number;
+  skipped: number;
+  errors: BulkFailure[];
+}
+
+export const readBulkOutcome = (wire: Wire): BulkOutcome => ({
+  stopped: wire.stopped,
+  destroyed: wire.destroyed,
+  skipped: wire.skipped,
+  errors: ((items: Wire[]) => items.map(readBulkFailure))(wire.errors),
+});
+
+/** `CodeDone` of the contract. */
+export interface CodeDone {
+  success: boolean;
+  contextId: string;
+  language: Language;
+  executionCount: number;
+  stdoutBytes: number;
+  stderrBytes: number;
+  cause: ExecCause;
+  timedOut: boolean;
+  interrupted: boolean;
+  truncated: boolean;
+  state: CodeState;
+  /** How long it waited for its turn. */
+  queuedMs: number;
+  durationMs: number;
+  hint: string | null;
+}
+
+export const readCodeDone = (wire: Wire): CodeDone => ({
+  success: wire.success,
+  contextId: wire.context_id,
+  language: wire.language,
+  executionCount: wire.execution_count,
+  stdoutBytes: wire.stdout_bytes,
+  stderrBytes: wire.stderr_bytes,
+  cause: wire.cause,
+  timedOut: wire.timed_out,
+  interrupted: wire.interrupted,
+  truncated: wire.truncated,
+  state: wire.state,
+  queuedMs: wire.queued_ms,
+  durationMs: wire.duration_ms,
+  hint: wire.hint,
+});
+
+/** `CodeError` of the contract. */
+export interface CodeError {
+  type: string;
+  message: string;
+  traceback: string;
+}
+
+export const readCodeError = (wire: Wire): CodeError => ({
+  type: wire.type,
+  message: wire.message,
+  traceback: wire.traceback,
+});
+
+/** `CodeGap` of the contract. */
+export interface CodeGap {
+  /** How many events are no longer kept. */
+  events: number;
+}
+
+export const readCodeGap = (wire: Wire): CodeGap => ({
+  events: wire.events,
+});
+
+/** `CodeResult` of the contract. */
+export interface CodeResult {
+  success: boolean;
+  contextId: string;
+  language: Language;
+  /** Cells run since the state began. */
+  executionCount: number;
+  stdout: string;
+  stderr: string;
+  stdoutBytes: number;
+  stderrBytes: number;
+  stdoutTruncated: boolean;
+  stderrTruncated: boolean;
+  result: Record<string, string> | null;
+  displayOutputs: DisplayOutput[];
+  error: CodeError | null;
+  cause: ExecCause;
+  timedOut: boolean;
+  interrupted: boolean;
+  /** A result, traceback or display was cut or left out. */
+  truncated: boolean;
+  state: CodeState;
+  /** How long it waited for its turn. */
+  queuedMs: number;
+  durationMs: number;
+  hint: string | null;
+}
+
+export const readCodeResult = (wire: Wire): CodeResult => ({
+  success: wire.success,
+  contextId: wire.context_id,
+  language: wire.language,
+  executionCount: wire.execution_count,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  stdoutBytes: wire.stdout_bytes,
+  stderrBytes: wire.stderr_bytes,
+  stdoutTruncated: wire.stdout_truncated,
+  stderrTruncated: wire.stderr_truncated,
+  result: wire.result,
+  displayOutputs: ((items: Wire[]) => items.map(readDisplayOutput))(wire.display_outputs),
+  error: optional(readCodeError, wire.error),
+  cause: wire.cause,
+  timedOut: wire.timed_out,
+  interrupted: wire.interrupted,
+  truncated: wire.truncated,
+  state: wire.state,
+  queuedMs: wire.queued_ms,
+  durationMs: wire.duration_ms,
+  hint: wire.hint,
+});
+
+/** `CodeStarted` of the contract. */
+export interface CodeStarted {
+  /** How long it waited for its turn. */
+  queuedMs: number;
+}
+
+export const readCodeStarted = (wire: Wire): CodeStarted => ({
+  queuedMs: wire.queued_ms,
+});
+
+/** `Context` of the contract. */
+export interface ContextInfo {
+  id: string;
+  sandboxId: string;
+  language: Language;
+  /** Of the interpreter. */
+  languageVersion: string | null;
+  /** `plain` or `ipython`. */
+  flavour: string | null;
+  /** How its present interpreter came to be: forked from a warm one, or started from scratch, as always in an `isolated` sandbox. */
+  start: "zygote" | "cold" | null;
+  /** dead, or lost with its machine: the next execution starts a fresh interpreter and says so. */
+  status: "idle" | "busy" | "dead" | "lost";
+  /** Whether code without a context_id runs here. */
+  isDefault: boolean;
+  executionCount: number;
+  /** Executions that wait. */
+  queued: number;
+  createdAt: Date;
+  lastUsedAt: Date;
+}
+
+export const readContextInfo = (wire: Wire): ContextInfo => ({
+  id: wire.id,
+  sandboxId: wire.sandbox_id,
+  language: wire.language,
+  languageVersion: wire.language_version,
+  flavour: wire.flavour,
+  start: wire.start,
+  status: wire.status,
+  isDefault: wire.is_default,
+  executionCount: wire.execution_count,
+  queued: wire.queued,
+  createdAt: time(wire.created_at),
+  lastUsedAt: time(wire.last_used_at),
+});
+
+/** `ContextList` of the contract. */
+export interface ContextList {
+  contexts: ContextInfo[];
+}
+
+export const readContextList = (wire: Wire): ContextList => ({
+  contexts: ((items: Wire[]) => items.map(readContextInfo))(wire.contexts),
+});
+
+/** The richest type of one figure or display call. */
+export interface DisplayOutput {
+  type: string;
+  /** Text, or base64 of what is not text. */
+  data: string;
+}
+
+export const readDisplayOutput = (wire: Wire): DisplayOutput => ({
+  type: wire.type,
+  data: wire.data,
+});
+
+/** `Egress` of the contract. */
+export interface EgressInfo {
+  policy: NetworkPolicy;
+  /** What a person allows beyond the policy. */
+  granted: string[];
+  sentBytes: number;
+  receivedBytes: number;
+  /** The least policy that allows what passed lately. */
+  draft: NetworkPolicy;
+}
+
+export const readEgressInfo = (wire: Wire): EgressInfo => ({
+  policy: readNetworkPolicy(wire.policy),
+  granted: wire.granted,
+  sentBytes: wire.sent_bytes,
+  receivedBytes: wire.received_bytes,
+  draft: readNetworkPolicy(wire.draft),
+});
+
+/** `EgressDecision` of the contract. */
+export interface EgressDecision {
+  outcome: "allowed" | "denied" | "observed" | "failed";
+  protocol: "http" | "connect" | "socks";
+  host: string;
+  port: number;
+  method: string | null;
+  /** Of the last request, without its query. */
+  path: string | null;
+  reason: "not_allowed" | "denied" | "port" | "method_or_path" | "address" | "no_tls" | "tls_name" | "tls_hidden_name" | "budget" | "token" | "malformed" | "too_many" | "unresolved" | "unreachable" | "timed_out" | null;
+  /** What decided it; null: that nothing allowed it. */
+  rule: string | null;
+  detail: string;
+  count: number;
+  firstAt: Date;
+  lastAt: Date;
+}
+
+export const readEgressDecision = (wire: Wire): EgressDecision => ({
+  outcome: wire.outcome,
+  protocol: wire.protocol,
+  host: wire.host,
+  port: wire.port,
+  method: wire.method,
+  path: wire.path,
+  reason: wire.reason,
+  rule: wire.rule,
+  detail: wire.detail,
+  count: wire.count,
+  firstAt: time(wire.first_at),
+  lastAt: time(wire.last_at),
+});
+
+/** `Engine` of the contract. */
+export interface EngineInfo {
+  name: string;
+  runtime: string;
+  usable: boolean;
+  isolation: Isolation;
+  isolationMeasures: Measure[];
+  /** Why it is not usable or not stronger, each with what to do. */
+  problems: string[];
+}
+
+export const readEngineInfo = (wire: Wire): EngineInfo => ({
+  name: wire.name,
+  runtime: wire.runtime,
+  usable: wire.usable,
+  isolation: wire.isolation,
+  isolationMeasures: ((items: Wire[]) => items.map(readMeasure))(wire.isolation_measures),
+  problems: wire.problems,
+});
+
+/** `EngineList` of the contract. */
+export interface EngineList {
+  engines: EngineInfo[];
+}
+
+export const readEngineList = (wire: Wire): EngineList => ({
+  engines: ((items: Wire[]) => items.map(readEngineInfo))(wire.engines),
+});
+
+/** `EnvelopeSignature` of the contract. */
+export interface EnvelopeSignature {
+  keyid: string;
+  /** Ed25519, base64, over the pre-authentication encoding of DSSE. */
+  sig: string;
+}
+
+export const readEnvelopeSignature = (wire: Wire): EnvelopeSignature => ({
+  keyid: wire.keyid,
+  sig: wire.sig,
+});
+
+/** `Event` of the contract. */
+export interface Event {
+  /** Grows from event to event. */
+  id: number;
+  at: Date;
+  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure";
+  /** Empty when it is about none. */
+  namespace: string;
+  sandboxId: string | null;
+  /** For example `cause`; of `sandbox.expiring` also `at` and `then`. */
+  details: Record<string, string>;
+}
+
+export const readEvent = (wire: Wire): Event => ({
+  id: wire.id,
+  at: time(wire.at),
+  kind: wire.kind,
+  namespace: wire.namespace,
+  sandboxId: wire.sandbox_id,
+  details: wire.details,
+});
+
+/** `EventList` of the contract. */
+export interface EventList {
+  events: Event[];
+}
+
+export const readEventList = (wire: Wire): EventList => ({
+  events: ((items: Wire[]) => items.map(readEvent))(wire.events),
+});
+
+/** `Exec` of the contract. */
+export interface ExecInfo {
+  id: string;
+  sandboxId: string;
+  command: string[];
+  cwd: string | null;
+  status: "running" | "exited";
+  background: boolean;
+  terminal: boolean;
+  /** Inside the sandbox. */
+  pid: number;
+  startedAt: Date;
+  endedAt: Date | null;
+  outputBytes: number;
+  exitCode: number | null;
+  signal: number | null;
+  cause: ExecCause | null;
+  durationMs: number | null;
+}
+
+export const readExecInfo = (wire: Wire): ExecInfo => ({
+  id: wire.id,
+  sandboxId: wire.sandbox_id,
+  command: wire.command,
+  cwd: wire.cwd,
+  status: wire.status,
+  background: wire.background,
+  terminal: wire.terminal,
+  pid: wire.pid,
+  startedAt: time(wire.started_at),
+  endedAt: optional(time, wire.ended_at),
+  outputBytes: wire.output_bytes,
+  exitCode: wire.exit_code,
+  signal: wire.signal,
+  cause: wire.cause,
+  durationMs: wire.duration_ms,
+});
+
+/** `ExecExited` of the contract. */
+export interface ExecExited {
+  id: string;
+  exitCode: number;
+  signal: number | null;
+  cause: ExecCause;
+  timedOut: boolean;
+  outputBytes: number;
+  /** How long it waited for its turn. */
+  queuedMs: number;
+  durationMs: number;
+  cpuMs: number;
+  maxRssBytes: number;
+  /** Descendants that are still alive. */
+  processesLeft: number;
+  filesChanged: FileChange[];
+  filesChangedTruncated: boolean;
+  /** What it left in /workspace/outputs, or was named, signed. */
+  artifacts: Artifact[];
+  artifactsSkipped: SkippedArtifact[];
+  /** There was more than is signed at once. */
+  artifactsTruncated: boolean;
+  message: string | null;
+  hint: string | null;
+}
+
+export const readExecExited = (wire: Wire): ExecExited => ({
+  id: wire.id,
+  exitCode: wire.exit_code,
+  signal: wire.signal,
+  cause: wire.cause,
+  timedOut: wire.timed_out,
+  outputBytes: wire.output_bytes,
+  queuedMs: wire.queued_ms,
+  durationMs: wire.duration_ms,
+  cpuMs: wire.cpu_ms,
+  maxRssBytes: wire.max_rss_bytes,
+  processesLeft: wire.processes_left,
+  filesChanged: ((items: Wire[]) => items.map(readFileChange))(wire.files_changed),
+  filesChangedTruncated: wire.files_changed_truncated,
+  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifactsSkipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.artifacts_skipped),
+  artifactsTruncated: wire.artifacts_truncated,
+  message: wire.message,
+  hint: wire.hint,
+});
+
+/** `ExecList` of the contract. */
+export interface ExecList {
+  execs: ExecInfo[];
+}
+
+export const readExecList = (wire: Wire): ExecList => ({
+  execs: ((items: Wire[]) => items.map(readExecInfo))(wire.execs),
+});
+
+/** `ExecOutput` of the contract. */
+export interface ExecOutput {
+  /** Offset of the first byte here. */
+  from: number;
+  /** Where to go on. */
+  nextOffset: number;
+  /** Bytes written so far. */
+  end: number;
+  /** Between the asked offset and the first byte here; no longer kept. */
+  lostBytes: number;
+  running: boolean;
+  encoding: "utf-8" | "base64";
+  chunks: OutputChunk[];
+}
+
+export const readExecOutput = (wire: Wire): ExecOutput => ({
+  from: wire.from,
+  nextOffset: wire.next_offset,
+  end: wire.end,
+  lostBytes: wire.lost_bytes,
+  running: wire.running,
+  encoding: wire.encoding,
+  chunks: ((items: Wire[]) => items.map(readOutputChunk))(wire.chunks),
+});
+
+/** `ExecResult` of the contract. */
+export interface ExecResult {
+  id: string;
+  /** For a signal 128 and its number. */
+  exitCode: number;
+  signal: number | null;
+  cause: ExecCause;
+  timedOut: boolean;
+  stdout: string;
+  stderr: string;
+  /** All that was written. */
+  stdoutBytes: number;
+  stderrBytes: number;
+  /** The rest is at …/execs/{eid}/output. */
+  stdoutTruncated: boolean;
+  stderrTruncated: boolean;
+  /** Of both streams. */
+  outputBytes: number;
+  /** How long it waited for its turn. */
+  queuedMs: number;
+  durationMs: number;
+  filesChanged: FileChange[];
+  filesChangedTruncated: boolean;
+  /** What it left in /workspace/outputs, or was named, signed. */
+  artifacts: Artifact[];
+  artifactsSkipped: SkippedArtifact[];
+  /** There was more than is signed at once. */
+  artifactsTruncated: boolean;
+  /** Why it could not be started. */
+  message: string | null;
+  /** What to do about the cause. */
+  hint: string | null;
+}
+
+export const readExecResult = (wire: Wire): ExecResult => ({
+  id: wire.id,
+  exitCode: wire.exit_code,
+  signal: wire.signal,
+  cause: wire.cause,
+  timedOut: wire.timed_out,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  stdoutBytes: wire.stdout_bytes,
+  stderrBytes: wire.stderr_bytes,
+  stdoutTruncated: wire.stdout_truncated,
+  stderrTruncated: wire.stderr_truncated,
+  outputBytes: wire.output_bytes,
+  queuedMs: wire.queued_ms,
+  durationMs: wire.duration_ms,
+  filesChanged: ((items: Wire[]) => items.map(readFileChange))(wire.files_changed),
+  filesChangedTruncated: wire.files_changed_truncated,
+  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifactsSkipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.artifacts_skipped),
+  artifactsTruncated: wire.artifacts_truncated,
+  message: wire.message,
+  hint: wire.hint,
+});
+
+/** `ExecStarted` of the contract. */
+export interface ExecStarted {
+  id: string;
+  pid: number;
+  /** Of the first byte that follows. */
+  offset: number;
+}
+
+export const readExecStarted = (wire: Wire): ExecStarted => ({
+  id: wire.id,
+  pid: wire.pid,
+  offset: wire.offset,
+});
+
+/** Why it failed or died. */
+export interface Failure {
+  cause: string;
+  message: string;
+  hint: string;
+}
+
+export const readFailure = (wire: Wire): Failure => ({
+  cause: wire.cause,
+  message: wire.message,
+  hint: wire.hint,
+});
+
+/** `FileChange` of the contract. */
+export interface FileChange {
+  /** Relative to /workspace. */
+  path: string;
+  action: "created" | "modified" | "deleted";
+  sizeBytes: number;
+  type: "file" | "dir";
+}
+
+export const readFileChange = (wire: Wire): FileChange => ({
+  path: wire.path,
+  action: wire.action,
+  sizeBytes: wire.size_bytes,
+  type: wire.type,
+});
+
+/** `FileEntry` of the contract. */
+export interface FileEntry {
+  name: string;
+  path: string;
+  type: "file" | "dir" | "link" | "other";
+  size: number;
+  /** Permission bits in octal. */
+  mode: string;
+  modifiedAt: Date;
+  /** Of a symbolic link. */
+  target: string | null;
+  etag: string;
+}
+
+export const readFileEntry = (wire: Wire): FileEntry => ({
+  name: wire.name,
+  path: wire.path,
+  type: wire.type,
+  size: wire.size,
+  mode: wire.mode,
+  modifiedAt: time(wire.modified_at),
+  target: wire.target,
+  etag: wire.etag,
+});
+
+/** `Finding` of the contract. */
+export interface Finding {
+  rule: string;
+  severity: "error" | "critical" | "high" | "medium" | "info";
+  /** From 1; 0: not known. */
+  line: number;
+  /** From 1; 0: not known. */
+  column: number;
+  message: string;
+}
+
+export const readFinding = (wire: Wire): Finding => ({
+  rule: wire.rule,
+  severity: wire.severity,
+  line: wire.line,
+  column: wire.column,
+  message: wire.message,
+});
+
+/** `GapEvent` of the contract. */
+export interface GapEvent {
+  /** Lost between what was asked for and what follows. */
+  bytes: number;
+}
+
+export const readGapEvent = (wire: Wire): GapEvent => ({
+  bytes: wire.bytes,
+});
+
+/** `GlobResult` of the contract. */
+export interface GlobResult {
+  entries: FileEntry[];
+  truncated: boolean;
+}
+
+export const readGlobResult = (wire: Wire): GlobResult => ({
+  entries: ((items: Wire[]) => items.map(readFileEntry))(wire.entries),
+  truncated: wire.truncated,
+});
+
+/** `GrepMatch` of the contract. */
+export interface GrepMatch {
+  path: string;
+  line: number;
+  text: string;
+  /** A neighbour, not itself a match. */
+  context: boolean;
+  /** The line is longer than what is shown. */
+  cut: boolean;
+}
+
+export const readGrepMatch = (wire: Wire): GrepMatch => ({
+  path: wire.path,
+  line: wire.line,
+  text: wire.text,
+  context: wire.context,
+  cut: wire.cut,
+});
+
+/** `GrepResult` of the contract. */
+export interface GrepResult {
+  matches: GrepMatch[];
+  truncated: boolean;
+  files: number;
+  matchCount: number;
+}
+
+export const readGrepResult = (wire: Wire): GrepResult => ({
+  matches: ((items: Wire[]) => items.map(readGrepMatch))(wire.matches),
+  truncated: wire.truncated,
+  files: wire.files,
+  matchCount: wire.match_count,
+});
+
+/** `Health` of the contract. */
+export interface Health {
+  status: string;
+  version: string;
+}
+
+export const readHealth = (wire: Wire): Health => ({
+  status: wire.status,
+  version: wire.version,
+});
+
+/** `LanguageInfo` of the contract. */
+export interface LanguageInfo {
+  name: Language;
+}
+
+export const readLanguageInfo = (wire: Wire): LanguageInfo => ({
+  name: wire.name,
+});
+
+/** `LanguageList` of the contract. */
+export interface LanguageList {
+  languages: LanguageInfo[];
+}
+
+export const readLanguageList = (wire: Wire): LanguageList => ({
+  languages: ((items: Wire[]) => items.map(readLanguageInfo))(wire.languages),
+});
+
+/** `Measure` of the contract. */
+export interface Measure {
+  name: string;
+  applied: boolean;
+  detail: string;
+}
+
+export const readMeasure = (wire: Wire): Measure => ({
+  name: wire.name,
+  applied: wire.applied,
+  detail: wire.detail,
+});
+
+/** Deny goes over allow, and what nothing allows is denied. Addresses that are not the internet are refused whatever a policy says. */
+export interface NetworkPolicy {
+  /** `observe` lets pass what no rule allows and notes it; only where the operator permits it. */
+  mode?: "enforce" | "observe" | undefined;
+  allow?: string[] | undefined;
+  deny?: string[] | undefined;
+  /** For example `packages` (the hosts that the server's pip, npm, cargo and apt use) and `github`. */
+  presets?: string[] | undefined;
+  /** Both ways, in all; 0 means no limit. */
+  maxBytes?: number | undefined;
+  /** Both ways; 0 means no limit, else at least 1024. */
+  bytesPerSecond?: number | undefined;
+}
+
+export const readNetworkPolicy = (wire: Wire): NetworkPolicy => ({
+  mode: wire.mode,
+  allow: wire.allow,
+  deny: wire.deny,
+  presets: wire.presets,
+  maxBytes: wire.max_bytes,
+  bytesPerSecond: wire.bytes_per_second,
+});
+
+export const writeNetworkPolicy = (given: NetworkPolicy): Wire => ({
+  mode: given.mode,
+  allow: given.allow,
+  deny: given.deny,
+  presets: given.presets,
+  max_bytes: given.maxBytes,
+  bytes_per_second: given.bytesPerSecond,
+});
+
+/** `OutputChunk` of the contract. */
+export interface OutputChunk {
+  channel: "stdout" | "stderr";
+  offset: number;
+  data: string;
+}
+
+export const readOutputChunk = (wire: Wire): OutputChunk => ({
+  channel: wire.channel,
+  offset: wire.offset,
+  data: wire.data,
+});
+
+/** `text`, or `base64` when that encoding was asked for. A character is never split over two events of a channel. The event's `id` is the offset to resume from, with `from` or the header `Last-Event-ID`. */
+export interface OutputEvent {
+  text: string | null;
+  base64: string | null;
+}
+
+export const readOutputEvent = (wire: Wire): OutputEvent => ({
+  text: wire.text ?? null,
+  base64: wire.base64 ?? null,
+});
+
+/** `Pool` of the contract. */
+export interface PoolInfo {
+  imageId: string;
+  imageName: string;
+  warmPoolMin: number;
+  warmPoolMax: number;
+  /** Boxes that wait. */
+  idleCount: number;
+  /** How many should. */
+  target: number;
+  /** The engine; empty without a pool. */
+  provider: string;
+  /** Interpreters that run already in each box. */
+  languages: string[];
+  /** Creates that took a box. */
+  hits: number;
+  /** Creates that found none and started cold. */
+  misses: number;
+}
+
+export const readPoolInfo = (wire: Wire): PoolInfo => ({
+  imageId: wire.image_id,
+  imageName: wire.image_name,
+  warmPoolMin: wire.warm_pool_min,
+  warmPoolMax: wire.warm_pool_max,
+  idleCount: wire.idle_count,
+  target: wire.target,
+  provider: wire.provider,
+  languages: wire.languages,
+  hits: wire.hits,
+  misses: wire.misses,
+});
+
+/** `PoolSummary` of the contract. */
+export interface PoolSummary {
+  totalImages: number;
+  imagesWithPool: number;
+  totalIdle: number;
+  totalMinTarget: number;
+  totalMaxTarget: number;
+  warmPoolEnabled: boolean;
+  perImage: PoolInfo[];
+}
+
+export const readPoolSummary = (wire: Wire): PoolSummary => ({
+  totalImages: wire.total_images,
+  imagesWithPool: wire.images_with_pool,
+  totalIdle: wire.total_idle,
+  totalMinTarget: wire.total_min_target,
+  totalMaxTarget: wire.total_max_target,
+  warmPoolEnabled: wire.warm_pool_enabled,
+  perImage: ((items: Wire[]) => items.map(readPoolInfo))(wire.per_image),
+});
+
+/** `Problem` of the contract. */
+export interface Problem {
+  /** urn:carrel:error: and the code. */
+  type: string;
+  title: string;
+  status: number;
+  /** What is wrong, with the thing and the limit. */
+  detail: string;
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  /** The field of the request at fault. */
+  field: string | null;
+  /** What to do about it. */
+  hint: string | null;
+  /** How a sandbox died. */
+  cause: string | null;
+  requestId: string;
+}
+
+export const readProblem = (wire: Wire): Problem => ({
+  type: wire.type,
+  title: wire.title,
+  status: wire.status,
+  detail: wire.detail,
+  code: wire.code,
+  field: wire.field ?? null,
+  hint: wire.hint ?? null,
+  cause: wire.cause ?? null,
+  requestId: wire.request_id,
+});
+
+/** `Queue` of the contract. */
+export interface QueueStatus {
+  lines: QueueLine[];
+  /** One's own tenant's. */
+  waiting: WaitingRequest[];
+}
+
+export const readQueueStatus = (wire: Wire): QueueStatus => ({
+  lines: ((items: Wire[]) => items.map(readQueueLine))(wire.lines),
+  waiting: ((items: Wire[]) => items.map(readWaitingRequest))(wire.waiting),
+});
+
+/** `QueueLine` of the contract. */
+export interface QueueLine {
+  kind: "create" | "execution";
+  running: number;
+  waiting: number;
+  /** The most that run at once. */
+  limit: number;
+  maxWaiting: number;
+}
+
+export const readQueueLine = (wire: Wire): QueueLine => ({
+  kind: wire.kind,
+  running: wire.running,
+  waiting: wire.waiting,
+  limit: wire.limit,
+  maxWaiting: wire.max_waiting,
+});
+
+/** `QueuedEvent` of the contract. */
+export interface QueuedEvent {
+  /** 1 is the next. */
+  position: number;
+}
+
+export const readQueuedEvent = (wire: Wire): QueuedEvent => ({
+  position: wire.position,
+});
+
+/** `Sandbox` of the contract. */
+export interface SandboxInfo {
+  id: string;
+  status: SandboxStatus;
+  image: string;
+  engine: string;
+  /** What the engine runs it with. */
+  runtime: string;
+  /** What was really applied; null before it runs. */
+  isolation: Isolation | null;
+  isolationMeasures: Measure[];
+  workspacePath: string;
+  /** The tenant. */
+  userId: string;
+  /** Who created it. */
+  userName: string;
+  /** The label inside the tenant whose secrets and rules are its own. */
+  namespace: string;
+  /** Only with engines that make containers. */
+  containerId: string | null;
+  /** Whether its files outlive its machine. */
+  persistent: boolean;
+  /** The name of your volume that it uses; null when it has one of its own, or none. */
+  volume: string | null;
+  /** The id of its volume; null where /workspace is in memory. */
+  volumeName: string | null;
+  createdAt: Date;
+  lastActivityAt: Date;
+  /** Its present or last machine. */
+  startedAt: Date | null;
+  stoppedAt: Date | null;
+  memoryMb: number;
+  cpuCores: number;
+  diskMb: number;
+  /** Processes and threads at most. */
+  pids: number;
+  idleTimeoutSeconds: number;
+  onIdle: OnIdle;
+  maxLifeSeconds: number;
+  /** Whether anything can get out. */
+  networkEnabled: boolean;
+  network: NetworkPolicy;
+  isolated: boolean;
+  envVars: Record<string, string>;
+  execCount: number;
+  execTotalMs: number;
+  bytesUploaded: number;
+  bytesDownloaded: number;
+  sessionKey: string | null;
+  secrets: string[];
+  /** Why it stands still until it is resumed or started by somebody: a canary secret was about to leave it. */
+  frozen: string | null;
+  metadata: Record<string, string>;
+  skills: string[];
+  failure: Failure | null;
+}
+
+export const readSandboxInfo = (wire: Wire): SandboxInfo => ({
+  id: wire.id,
+  status: wire.status,
+  image: wire.image,
+  engine: wire.engine,
+  runtime: wire.runtime,
+  isolation: wire.isolation,
+  isolationMeasures: ((items: Wire[]) => items.map(readMeasure))(wire.isolation_measures),
+  workspacePath: wire.workspace_path,
+  userId: wire.user_id,
+  userName: wire.user_name,
+  namespace: wire.namespace,
+  containerId: wire.container_id,
+  persistent: wire.persistent,
+  volume: wire.volume,
+  volumeName: wire.volume_name,
+  createdAt: time(wire.created_at),
+  lastActivityAt: time(wire.last_activity_at),
+  startedAt: optional(time, wire.started_at),
+  stoppedAt: optional(time, wire.stopped_at),
+  memoryMb: wire.memory_mb,
+  cpuCores: wire.cpu_cores,
+  diskMb: wire.disk_mb,
+  pids: wire.pids,
+  idleTimeoutSeconds: wire.idle_timeout_seconds,
+  onIdle: wire.on_idle,
+  maxLifeSeconds: wire.max_life_seconds,
+  networkEnabled: wire.network_enabled,
+  network: readNetworkPolicy(wire.network),
+  isolated: wire.isolated,
+  envVars: wire.env_vars,
+  execCount: wire.exec_count,
+  execTotalMs: wire.exec_total_ms,
+  bytesUploaded: wire.bytes_uploaded,
+  bytesDownloaded: wire.bytes_downloaded,
+  sessionKey: wire.session_key,
+  secrets: wire.secrets,
+  frozen: wire.frozen,
+  metadata: wire.metadata,
+  skills: wire.skills,
+  failure: optional(readFailure, wire.failure),
+});
+
+/** `SandboxPage` of the contract. */
+export interface SandboxPage {
+  items: SandboxInfo[];
+  total: number;
+  page: number;
+  pageSize: number;
+  /** Of all your sandboxes by status. */
+  statusCounts: Record<string, number>;
+}
+
+export const readSandboxPage = (wire: Wire): SandboxPage => ({
+  items: ((items: Wire[]) => items.map(readSandboxInfo))(wire.items),
+  total: wire.total,
+  page: wire.page,
+  pageSize: wire.page_size,
+  statusCounts: wire.status_counts,
+});
+
+/** `SandboxSettings` of the contract. */
+export interface SandboxSettings {
+  /** For a create that names none. */
+  defaultImage: string;
+  memoryMb: number;
+  cpuCores: number;
+  diskMb: number;
+  pids: number;
+  /** 0: never. */
+  idleTimeoutSeconds: number;
+  maxIdleTimeoutSeconds: number;
+  /** 0: for ever. */
+  maxLifeSeconds: number;
+  stoppedRetentionSeconds: number;
+  /** The most that one sandbox may ask for. */
+  maxMemoryMb: number;
+  maxCpuCores: number;
+  maxDiskMb: number;
+  maxPids: number;
+  /** Starting, running and paused ones on this server. */
+  maxSandboxes: number;
+  /** The same for one tenant. */
+  defaultMaxPerUser: number;
+  evictWhenFull: boolean;
+  /** Whether sandboxes are made ahead of need, where `pool.sizes` has any. */
+  warmPoolEnabled: boolean;
+  maxConcurrentCreates: number;
+  maxConcurrentExecutions: number;
+  /** Requests that may wait in each line. */
+  maxQueued: number;
+  /** The engine of a create that names none. */
+  providerType: string;
+  images: string[];
+  /** What each setting is without a change. */
+  configured: Record<string, unknown>;
+  /** Names of those that were changed. */
+  changed: string[];
+}
+
+export const readSandboxSettings = (wire: Wire): SandboxSettings => ({
+  defaultImage: wire.default_image,
+  memoryMb: wire.memory_mb,
+  cpuCores: wire.cpu_cores,
+  diskMb: wire.disk_mb,
+  pids: wire.pids,
+  idleTimeoutSeconds: wire.idle_timeout_seconds,
+  maxIdleTimeoutSeconds: wire.max_idle_timeout_seconds,
+  maxLifeSeconds: wire.max_life_seconds,
+  stoppedRetentionSeconds: wire.stopped_retention_seconds,
+  maxMemoryMb: wire.max_memory_mb,
+  maxCpuCores: wire.max_cpu_cores,
+  maxDiskMb: wire.max_disk_mb,
+  maxPids: wire.max_pids,
+  maxSandboxes: wire.max_sandboxes,
+  defaultMaxPerUser: wire.default_max_per_user,
+  evictWhenFull: wire.evict_when_full,
+  warmPoolEnabled: wire.warm_pool_enabled,
+  maxConcurrentCreates: wire.max_concurrent_creates,
+  maxConcurrentExecutions: wire.max_concurrent_executions,
+  maxQueued: wire.max_queued,
+  providerType: wire.provider_type,
+  images: wire.images,
+  configured: wire.configured,
+  changed: wire.changed,
+});
+
+/** `Secret` of the contract. */
+export interface SecretInfo {
+  namespace: string;
+  name: string;
+  /** Grows with each rotation; 0 for one of the environment. */
+  version: number;
+  canary: boolean;
+  source: "store" | "environment";
+  createdAt: Date | null;
+  updatedAt: Date | null;
+}
+
+export const readSecretInfo = (wire: Wire): SecretInfo => ({
+  namespace: wire.namespace,
+  name: wire.name,
+  version: wire.version,
+  canary: wire.canary,
+  source: wire.source,
+  createdAt: optional(time, wire.created_at),
+  updatedAt: optional(time, wire.updated_at),
+});
+
+/** `SecretList` of the contract. */
+export interface SecretList {
+  secrets: SecretInfo[];
+}
+
+export const readSecretList = (wire: Wire): SecretList => ({
+  secrets: ((items: Wire[]) => items.map(readSecretInfo))(wire.secrets),
+});
+
+/** `SignArtifacts` of the contract. */
+export interface SignArtifacts {
+  /** Files and folders below /workspace. */
+  paths: string[] | null;
+}
+
+export const readSignArtifacts = (wire: Wire): SignArtifacts => ({
+  paths: wire.paths ?? null,
+});
+
+/** `SignedArtifacts` of the contract. */
+export interface SignedArtifacts {
+  artifacts: Artifact[];
+  skipped: SkippedArtifact[];
+  /** There was more than is looked at at once. */
+  truncated: boolean;
+}
+
+export const readSignedArtifacts = (wire: Wire): SignedArtifacts => ({
+  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  skipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.skipped),
+  truncated: wire.truncated,
+});
+
+/** `SigningKey` of the contract. */
+export interface SigningKey {
+  id: string;
+  algorithm: "Ed25519";
+  /** X.509, base64. */
+  publicKey: string;
+}
+
+export const readSigningKey = (wire: Wire): SigningKey => ({
+  id: wire.id,
+  algorithm: wire.algorithm,
+  publicKey: wire.public_key,
+});
+
+/** `SkippedArtifact` of the contract. */
+export interface SkippedArtifact {
+  path: string;
+  reason: string;
+}
+
+export const readSkippedArtifact = (wire: Wire): SkippedArtifact => ({
+  path: wire.path,
+  reason: wire.reason,
+});
+
+/** `Snapshot` of the contract. */
+export interface SnapshotInfo {
+  id: string;
+  /** Where it is from; that sandbox may be gone. */
+  sandboxId: string;
+  name: string | null;
+  image: string;
+  engine: string;
+  /** Of the disk that it is a copy of. */
+  sizeMb: number;
+  /** On the host's disk. */
+  usedBytes: number;
+  createdAt: Date;
+}
+
+export const readSnapshotInfo = (wire: Wire): SnapshotInfo => ({
+  id: wire.id,
+  sandboxId: wire.sandbox_id,
+  name: wire.name,
+  image: wire.image,
+  engine: wire.engine,
+  sizeMb: wire.size_mb,
+  usedBytes: wire.used_bytes,
+  createdAt: time(wire.created_at),
+});
+
+/** `SnapshotList` of the contract. */
+export interface SnapshotList {
+  snapshots: SnapshotInfo[];
+}
+
+export const readSnapshotList = (wire: Wire): SnapshotList => ({
+  snapshots: ((items: Wire[]) => items.map(readSnapshotInfo))(wire.snapshots),
+});
+
+/** `TerminalSize` of the contract. */
+export interface TerminalSize {
+  rows: number;
+  cols: number;
+}
+
+export const readTerminalSize = (wire: Wire): TerminalSize => ({
+  rows: wire.rows,
+  cols: wire.cols,
+});
+
+export const writeTerminalSize = (given: TerminalSize): Wire => ({
+  rows: given.rows,
+  cols: given.cols,
+});
+
+/** `TextEvent` of the contract. */
+export interface TextEvent {
+  text: string;
+}
+
+export const readTextEvent = (wire: Wire): TextEvent => ({
+  text: wire.text,
+});
+
+/** `Usage` of the contract. */
+export interface SandboxUsage {
+  id: string;
+  status: string;
+  engine: string;
+  image: string;
+  userId: string;
+  /** Since its machine started: two looks give the load between them. */
+  cpuSeconds: number;
+  /** The limit. */
+  cpuCores: number;
+  memoryBytes: number;
+  memoryLimitBytes: number;
+  processes: number;
+  /** The limit. */
+  pids: number;
+  /** Shortened; without its environment. */
+  lastCommand: string | null;
+  createdAt: Date;
+  lastActivityAt: Date;
+}
+
+export const readSandboxUsage = (wire: Wire): SandboxUsage => ({
+  id: wire.id,
+  status: wire.status,
+  engine: wire.engine,
+  image: wire.image,
+  userId: wire.user_id,
+  cpuSeconds: wire.cpu_seconds,
+  cpuCores: wire.cpu_cores,
+  memoryBytes: wire.memory_bytes,
+  memoryLimitBytes: wire.memory_limit_bytes,
+  processes: wire.processes,
+  pids: wire.pids,
+  lastCommand: wire.last_command,
+  createdAt: time(wire.created_at),
+  lastActivityAt: time(wire.last_activity_at),
+});
+
+/** `UsageList` of the contract. */
+export interface UsageList {
+  at: Date;
+  sandboxes: SandboxUsage[];
+  truncated: boolean;
+}
+
+export const readUsageList = (wire: Wire): UsageList => ({
+  at: time(wire.at),
+  sandboxes: ((items: Wire[]) => items.map(readSandboxUsage))(wire.sandboxes),
+  truncated: wire.truncated,
+});
+
+/** `Validation` of the contract. */
+export interface Validation {
+  valid: boolean;
+  findings: Finding[];
+  /** Lines that were missing. */
+  imports: string[];
+  /** The code with those lines. */
+  fixedCode: string | null;
+}
+
+export const readValidation = (wire: Wire): Validation => ({
+  valid: wire.valid,
+  findings: ((items: Wire[]) => items.map(readFinding))(wire.findings),
+  imports: wire.imports,
+  fixedCode: wire.fixed_code,
+});
+
+/** `Volume` of the contract. */
+export interface VolumeInfo {
+  id: string;
+  name: string;
+  engine: string;
+  /** Who uses it now. */
+  sandboxId: string | null;
+  sizeMb: number;
+  /** On the host's disk. */
+  usedBytes: number;
+  createdAt: Date;
+  usedAt: Date;
+}
+
+export const readVolumeInfo = (wire: Wire): VolumeInfo => ({
+  id: wire.id,
+  name: wire.name,
+  engine: wire.engine,
+  sandboxId: wire.sandbox_id,
+  sizeMb: wire.size_mb,
+  usedBytes: wire.used_bytes,
+  createdAt: time(wire.created_at),
+  usedAt: time(wire.used_at),
+});
+
+/** `VolumeList` of the contract. */
+export interface VolumeList {
+  volumes: VolumeInfo[];
+}
+
+export const readVolumeList = (wire: Wire): VolumeList => ({
+  volumes: ((items: Wire[]) => items.map(readVolumeInfo))(wire.volumes),
+});
+
+/** `WaitingRequest` of the contract. */
+export interface WaitingRequest {
+  kind: "create" | "execution";
+  /** 1 is the next. */
+  position: number;
+  since: Date;
+  waitedMs: number;
+  sandboxId: string | null;
+}
+
+export const readWaitingRequest = (wire: Wire): WaitingRequest => ({
+  kind: wire.kind,
+  position: wire.position,
+  since: time(wire.since),
+  waitedMs: wire.waited_ms,
+  sandboxId: wire.sandbox_id,
+});
+
+/** `WatchChange` of the contract. */
+export interface WatchChange {
+  path: string;
+  kind: "created" | "modified" | "deleted" | "moved_away" | "moved_here" | "overflow";
+  directory: boolean;
+}
+
+export const readWatchChange = (wire: Wire): WatchChange => ({
+  path: wire.path,
+  kind: wire.kind,
+  directory: wire.directory,
+});
+
+/** `WatchReady` of the contract. */
+export interface WatchReady {
+  path: string;
+}
+
+export const readWatchReady = (wire: Wire): WatchReady => ({
+  path: wire.path,
+});
+
+/** What `AddSecret` of the contract takes besides what it requires. */
+export interface SecretOptions {
+  namespace?: string | undefined;
+  /** Nobody needs it: when it is about to leave a sandbox, that is told as `secret.canary` and the sandbox is frozen. */
+  canary?: boolean | undefined;
+}
+
+export const writeSecretOptions = (given: SecretOptions): Wire => ({
+  namespace: given.namespace,
+  canary: given.canary,
+});
+
+/** What `ApprovalDecision` of the contract takes besides what it requires. */
+export interface DecisionOptions {
+  /** Instead of the one that was asked for. */
+  scope?: "once" | "sandbox" | "namespace" | undefined;
+  /** How long it holds; without it as long as the scope says. */
+  validSeconds?: number | undefined;
+  note?: string | undefined;
+}
+
+export const writeDecisionOptions = (given: DecisionOptions): Wire => ({
+  scope: given.scope,
+  valid_seconds: given.validSeconds,
+  note: given.note,
+});
+
+/** What `AskApproval` of the contract takes besides what it requires. */
+export interface ApprovalOptions {
+  kind?: "egress" | "host_command" | "secret" | undefined;
+  /** Required unless the scope is namespace. */
+  sandboxId?: string | undefined;
+  namespace?: string | undefined;
+  scope?: "once" | "sandbox" | "namespace" | undefined;
+  reason?: string | undefined;
+  expiresSeconds?: number | undefined;
+  waitSeconds?: number | undefined;
+}
+
+export const writeApprovalOptions = (given: ApprovalOptions): Wire => ({
+  kind: given.kind,
+  sandbox_id: given.sandboxId,
+  namespace: given.namespace,
+  scope: given.scope,
+  reason: given.reason,
+  expires_seconds: given.expiresSeconds,
+  wait_seconds: given.waitSeconds,
+});
+
+/** What `CodeRequest` of the contract takes besides what it requires. */
+export interface CodeOptions {
+  /** `python`, `node`, `r` or `bash`, or a usual alias such as `js`. */
+  language?: string | undefined;
+  contextId?: string | undefined;
+  /** At its end the code is interrupted; if that does not help the interpreter is killed, and `state` is `lost`. */
+  timeoutSeconds?: number | undefined;
+  /** Look at the code first, in this sandbox: what cannot be read is refused (422), with reject also dangerous calls. Left out: it is not looked at. */
+  validate?: OnDanger | undefined;
+  /** With `validate`: run it with the imports that are missing (Python). */
+  autoFix?: boolean | undefined;
+}
+
+export const writeCodeOptions = (given: CodeOptions): Wire => ({
+  language: given.language,
+  context_id: given.contextId,
+  timeout_seconds: given.timeoutSeconds,
+  validate: given.validate,
+  auto_fix: given.autoFix,
+});
+
+/** What `CreateContext` of the contract takes besides what it requires. */
+export interface ContextOptions {
+  cwd?: string | undefined;
+  /** On top of the sandbox's own. */
+  env?: Record<string, string> | undefined;
+  /** Secrets of the sandbox's namespace that this interpreter gets in its environment. */
+  secrets?: string[] | undefined;
+  /** What a Python interpreter has imported when the context starts, where it is forked from a warm one: nothing, IPython, or IPython, numpy, pandas and matplotlib as far as the image has them. Default: `context.preload` of the server. */
+  preload?: "plain" | "ipython" | "data" | undefined;
+}
+
+export const writeContextOptions = (given: ContextOptions): Wire => ({
+  cwd: given.cwd,
+  env: given.env,
+  secrets: given.secrets,
+  preload: given.preload,
+});
+
+/** What `CreateSandbox` of the contract takes besides what it requires. */
+export interface SandboxOptions {
+  /** `host`, or the name of an image of this installation. */
+  image?: string | undefined;
+  /** Default: the server's own. */
+  engine?: string | undefined;
+  /** At least this strong. */
+  isolation?: Isolation | undefined;
+  memoryMb?: number | undefined;
+  cpuCores?: number | undefined;
+  diskMb?: number | undefined;
+  pids?: number | undefined;
+  /** 0 means never. */
+  idleTimeoutSeconds?: number | undefined;
+  /** Default: stop where files are kept, else pause. */
+  onIdle?: OnIdle | undefined;
+  /** How long one machine may run before it is stopped; 0 means for ever. Default and most are the server's settings. */
+  maxLifeSeconds?: number | undefined;
+  /** Keep files in memory. */
+  ephemeral?: boolean | undefined;
+  /** Your volume to use as /workspace, made when there is none; one sandbox at a time (409). */
+  volume?: string | undefined;
+  /** Begin with the files of this snapshot. */
+  snapshotId?: string | undefined;
+  /** Without `network`: true means the server's usual presets. */
+  networkEnabled?: boolean | undefined;
+  /** What it may reach; nothing by default. */
+  network?: NetworkPolicy | undefined;
+  /** No process of it is ever forked from an interpreter outside: its contexts start from scratch, with a hash seed and a layout of memory that no other sandbox shares. */
+  isolated?: boolean | undefined;
+  envVars?: Record<string, string> | undefined;
+  /** Same key, same sandbox. */
+  sessionKey?: string | undefined;
+  /** The label inside the tenant whose secrets and rules are its own; never changes. */
+  namespace?: string | undefined;
+  /** Secrets of the namespace that all its processes get in their environment, with the value of the moment they start. */
+  secrets?: string[] | undefined;
+  metadata?: Record<string, string> | undefined;
+}
+
+export const writeSandboxOptions = (given: SandboxOptions): Wire => ({
+  image: given.image,
+  engine: given.engine,
+  isolation: given.isolation,
+  memory_mb: given.memoryMb,
+  cpu_cores: given.cpuCores,
+  disk_mb: given.diskMb,
+  pids: given.pids,
+  idle_timeout_seconds: given.idleTimeoutSeconds,
+  on_idle: given.onIdle,
+  max_life_seconds: given.maxLifeSeconds,
+  ephemeral: given.ephemeral,
+  volume: given.volume,
+  snapshot_id: given.snapshotId,
+  network_enabled: given.networkEnabled,
+  network: given.network && writeNetworkPolicy(given.network),
+  isolated: given.isolated,
+  env_vars: given.envVars,
+  session_key: given.sessionKey,
+  namespace: given.namespace,
+  secrets: given.secrets,
+  metadata: given.metadata,
+});
+
+/** What `CreateVolume` of the contract takes besides what it requires. */
+export interface VolumeOptions {
+  /** Default: as a sandbox's disk_mb. */
+  sizeMb?: number | undefined;
+  /** Default: the server's own. */
+  engine?: string | undefined;
+}
+
+export const writeVolumeOptions = (given: VolumeOptions): Wire => ({
+  size_mb: given.sizeMb,
+  engine: given.engine,
+});
+
+/** What `ExecRequest` of the contract takes besides what it requires. */
+export interface ExecOptions {
+  /** At its end the whole process tree is killed. Default and most are the server's settings. */
+  timeoutSeconds?: number | undefined;
+  cwd?: string | undefined;
+  env?: Record<string, string> | undefined;
+  /** Secrets of the sandbox's namespace that this command gets in its environment. */
+  secrets?: string[] | undefined;
+  /** Given to the command as its whole standard input. */
+  stdin?: string | undefined;
+  /** Keep standard input open for …/stdin. */
+  stdinOpen?: boolean | undefined;
+  /** Give it a terminal of this size. */
+  terminal?: TerminalSize | undefined;
+  /** Files and folders below /workspace to sign when it has ended, besides what it changed in /workspace/outputs. */
+  artifacts?: string[] | undefined;
+}
+
+export const writeExecOptions = (given: ExecOptions): Wire => ({
+  timeout_seconds: given.timeoutSeconds,
+  cwd: given.cwd,
+  env: given.env,
+  secrets: given.secrets,
+  stdin: given.stdin,
+  stdin_open: given.stdinOpen,
+  terminal: given.terminal && writeTerminalSize(given.terminal),
+  artifacts: given.artifacts,
+});
+
+/** What `GlobRequest` of the contract takes besides what it requires. */
+export interface GlobOptions {
+  path?: string | undefined;
+  limit?: number | undefined;
+  hidden?: boolean | undefined;
+}
+
+export const writeGlobOptions = (given: GlobOptions): Wire => ({
+  path: given.path,
+  limit: given.limit,
+  hidden: given.hidden,
+});
+
+/** What `GrepRequest` of the contract takes besides what it requires. */
+export interface GrepOptions {
+  path?: string | undefined;
+  /** Only files of such names. */
+  glob?: string | undefined;
+  ignoreCase?: boolean | undefined;
+  fixed?: boolean | undefined;
+  hidden?: boolean | undefined;
+  /** Lines around a match. */
+  context?: number | undefined;
+  limit?: number | undefined;
+}
+
+export const writeGrepOptions = (given: GrepOptions): Wire => ({
+  path: given.path,
+  glob: given.glob,
+  ignore_case: given.ignoreCase,
+  fixed: given.fixed,
+  hidden: given.hidden,
+  context: given.context,
+  limit: given.limit,
+});
+
+/** What `UpdateSandbox` of the contract takes besides what it requires. */
+export interface SandboxChanges {
+  memoryMb?: number | undefined;
+  cpuCores?: number | undefined;
+  diskMb?: number | undefined;
+  pids?: number | undefined;
+  idleTimeoutSeconds?: number | undefined;
+  onIdle?: OnIdle | undefined;
+  maxLifeSeconds?: number | undefined;
+  networkEnabled?: boolean | undefined;
+  /** Replaces the policy at once. */
+  network?: NetworkPolicy | undefined;
+  envVars?: Record<string, string> | undefined;
+  metadata?: Record<string, string> | undefined;
+}
+
+export const writeSandboxChanges = (given: SandboxChanges): Wire => ({
+  memory_mb: given.memoryMb,
+  cpu_cores: given.cpuCores,
+  disk_mb: given.diskMb,
+  pids: given.pids,
+  idle_timeout_seconds: given.idleTimeoutSeconds,
+  on_idle: given.onIdle,
+  max_life_seconds: given.maxLifeSeconds,
+  network_enabled: given.networkEnabled,
+  network: given.network && writeNetworkPolicy(given.network),
+  env_vars: given.envVars,
+  metadata: given.metadata,
+});
+
+/** What `ValidateRequest` of the contract takes besides what it requires. */
+export interface ValidateOptions {
+  /** Default: python. */
+  language?: Language | undefined;
+  /** Where to look; left out in one that is made for it. */
+  sandboxId?: string | undefined;
+  /** What a dangerous call means for `valid`; off: it is not told either. Default: warn. */
+  onDanger?: OnDanger | undefined;
+  /** Add missing imports. */
+  autoFix?: boolean | undefined;
+}
+
+export const writeValidateOptions = (given: ValidateOptions): Wire => ({
+  language: given.language,
+  sandbox_id: given.sandboxId,
+  on_danger: given.onDanger,
+  auto_fix: given.autoFix,
+});

@@ -1,0 +1,20 @@
+export { Approvals, Audit, Carrel, type EventFilter, Sandboxes, Secrets, Snapshots, Volumes } from "./carrel.js";
+export { CarrelError, type FailureCode } from "./errors.js";
+export { type Content, Files } from "./files.js";
+export type * from "./generated/types.js";
+export type { RichCodeResult } from "./rich.js";
+export { Contexts, Egress, Sandbox } from "./sandbox.js";
+export {
+  type Bundle,
+  type Channel,
+  type CodeEvent,
+  CodeStream,
+  EventStream,
+  type ExecEvent,
+  ExecStream,
+  FileWatch,
+  Stream,
+} from "./streams.js";
+export type { CallOptions, KeyedOptions, ServerOptions } from "./transport.js";
+
+export const VERSION = "0.1.0";

@@ -1,0 +1,317 @@
+import { CarrelError } from "./errors.js";
+import { Files } from "./files.js";
+import {
+  type ActivityInfo,
+  type CodeOptions,
+  type ContextInfo,
+  type ContextOptions,
+  type EgressDecision,
+  type EgressInfo,
+  type ExecInfo,
+  type ExecOptions,
+  type ExecResult,
+  type NetworkPolicy,
+  type SandboxChanges,
+  type SandboxInfo,
+  type SandboxOptions,
+  type SandboxUsage,
+  type SnapshotInfo,
+  readActivityInfo,
+  readCodeResult,
+  readContextInfo,
+  readEgressDecision,
+  readEgressInfo,
+  readExecInfo,
+  readExecResult,
+  readSandboxInfo,
+  readSandboxUsage,
+  readSnapshotInfo,
+  writeCodeOptions,
+  writeContextOptions,
+  writeExecOptions,
+  writeNetworkPolicy,
+  writeSandboxChanges,
+  writeSandboxOptions,
+} from "./generated/types.js";
+import { type RichCodeResult, rich } from "./rich.js";
+import { CodeStream, type EventStream, ExecStream, ResumedEvents, accept, news, running } from "./streams.js";
+import { type Json, type KeyedOptions, Transport, segment } from "./transport.js";
+
+export const SANDBOXES = "/api/v1/sandboxes";
+
+/** What has a way to its server: a `Carrel`. */
+export interface Connected {
+  readonly transport: Transport;
+}
+
+/**
+ * An isolated machine with files, commands and interpreters. `await using` deletes a sandbox that `create` made; one with a
+ * session key, or one that was looked up, lives on.
+ */
+export class Sandbox implements AsyncDisposable {
+  readonly files: Files;
+  readonly contexts: Contexts;
+  readonly egress: Egress;
+  private readonly path: string;
+  private current: SandboxInfo;
+
+  private constructor(
+    private readonly transport: Transport,
+    info: SandboxInfo,
+    private owned: boolean,
+  ) {
+    this.current = info;
+    this.path = `${SANDBOXES}/${info.id}`;
+    this.files = new Files(transport, this.path);
+    this.contexts = new Contexts(transport, this.path);
+    this.egress = new Egress(transport, this.path);
+  }
+
+  /**
+   * Starts a sandbox, or finds the one with this session key; resolves once it runs. Without a client CARREL_URL and
+   * CARREL_TOKEN name the server. An answer that is lost is asked for again: with a key of its own the request makes one
+   * sandbox however often it is sent.
+   */
+  static async create(options: SandboxOptions & KeyedOptions = {}, carrel?: Connected): Promise<Sandbox> {
+    const transport = carrel?.transport ?? new Transport({});
+    const idempotencyKey = options.idempotencyKey ?? randomKey();
+    const json = writeSandboxOptions(options);
+    const wire = await transport.json("POST", SANDBOXES, { json, idempotencyKey, signal: options.signal });
+    return new Sandbox(transport, readSandboxInfo(wire), options.sessionKey === undefined);
+  }
+
+  /** One that exists. */
+  static async get(id: string, carrel?: Connected): Promise<Sandbox> {
+    const transport = carrel?.transport ?? new Transport({});
+    return new Sandbox(transport, readSandboxInfo(await transport.get(`${SANDBOXES}/${segment(id, "id")}`)), false);
+  }
+
+  get id(): string {
+    return this.current.id;
+  }
+
+  /** As it was when the server last told; `refresh` asks again. */
+  get info(): SandboxInfo {
+    return this.current;
+  }
+
+  /** Deletes the sandbox if `create` made it and it has no session key. */
+  async close(): Promise<void> {
+    if (!this.owned) {
+      return;
+    }
+    this.owned = false;
+    try {
+      await this.delete();
+    } catch (failure) {
+      if (!(failure instanceof CarrelError && failure.code === "sandbox_not_found")) {
+        throw failure;
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Ends every process in it and removes all its files. */
+  async delete(): Promise<void> {
+    await this.transport.json("DELETE", this.path);
+  }
+
+  async refresh(): Promise<this> {
+    return this.became(await this.transport.get(this.path));
+  }
+
+  async update(changes: SandboxChanges): Promise<this> {
+    return this.became(await this.transport.json("PATCH", this.path, { json: writeSandboxChanges(changes) }));
+  }
+
+  /** Starts it again with its files when it has stopped or failed; lets it go on when paused. */
+  async start(): Promise<this> {
+    return this.change("start");
+  }
+
+  /** Ends its machine and keeps its files. */
+  async stop(): Promise<this> {
+    return this.change("stop");
+  }
+
+  /** Holds every process where it is; the next call lets them go on. */
+  async pause(): Promise<this> {
+    return this.change("pause");
+  }
+
+  async resume(): Promise<this> {
+    return this.change("resume");
+  }
+
+  /** A new sandbox like this one, with the files of this moment. */
+  async fork(): Promise<Sandbox> {
+    return new Sandbox(this.transport, readSandboxInfo(await this.post("fork")), true);
+  }
+
+  /** Keeps its files as they are now. */
+  async snapshot(name?: string): Promise<SnapshotInfo> {
+    return readSnapshotInfo(await this.post("snapshots", { name }));
+  }
+
+  async snapshots(): Promise<SnapshotInfo[]> {
+    return (await this.transport.get(`${this.path}/snapshots`)).snapshots.map(readSnapshotInfo);
+  }
+
+  /** Gives it the files of a snapshot in place of its own. */
+  async restore(snapshotId: string): Promise<this> {
+    return this.became(await this.post("restore", { snapshot_id: snapshotId }));
+  }
+
+  /**
+   * Runs a line of shell, or a program with its arguments, to its end. A command that fails is a result, not an error. With a
+   * key it runs once however often it is asked for, and a lost answer is asked for again.
+   */
+  async exec(command: string | string[], options: ExecOptions & KeyedOptions = {}): Promise<ExecResult> {
+    return readExecResult(await this.post("exec", { command, ...writeExecOptions(options) }, options));
+  }
+
+  /** Starts a command and follows it live. */
+  async execStream(command: string | string[], options: ExecOptions & KeyedOptions = {}): Promise<ExecStream> {
+    const json = { command, ...writeExecOptions(options) };
+    const events = running(this.transport, `${this.path}/exec`, json, options, "exited", { encoding: "base64" });
+    return new ExecStream(this.transport, this.path, events).begin();
+  }
+
+  /** Starts a command that goes on by itself; follow it with `attach`. */
+  async execBackground(command: string | string[], options: ExecOptions & KeyedOptions = {}): Promise<ExecInfo> {
+    const json = { command, background: true, ...writeExecOptions(options) };
+    return readExecInfo(await this.post("exec", json, options));
+  }
+
+  /** Commands that run and those that ran lately, newest first. */
+  async execs(): Promise<ExecInfo[]> {
+    return (await this.transport.get(`${this.path}/execs`)).execs.map(readExecInfo);
+  }
+
+  /** Follows a command that was started before: its output from an offset on, then live. */
+  attach(execId: string, from = 0): ExecStream {
+    const path = `${this.path}/execs/${segment(execId, "execId")}/output`;
+    const opening = (seen: number | null, signal: AbortSignal) =>
+      this.transport.open("GET", path, { headers: accept(null), query: { encoding: "base64", from: seen ?? 0 }, signal });
+    return new ExecStream(this.transport, this.path, new ResumedEvents(opening, "exited", true, from), execId);
+  }
+
+  /** Runs code, Python unless `language` says otherwise, in a context that keeps its state. Code that fails is a result. */
+  async runCode(code: string, options: CodeOptions & KeyedOptions = {}): Promise<RichCodeResult> {
+    return rich(readCodeResult(await this.post("code", { code, ...writeCodeOptions(options) }, options)));
+  }
+
+  /** Runs code and follows it live. */
+  async runCodeStream(code: string, options: CodeOptions & KeyedOptions = {}): Promise<CodeStream> {
+    const json = { code, ...writeCodeOptions(options) };
+    return new CodeStream(running(this.transport, `${this.path}/code`, json, options, "done"));
+  }
+
+  /** What happens to it, from the moment this resolves or after an event that was seen. */
+  async events(options: { after?: number } = {}): Promise<EventStream> {
+    return news(this.transport, `${this.path}/events`, options.after, {}).begin();
+  }
+
+  /** What went on in it, newest first. */
+  async activity(limit = 50): Promise<ActivityInfo[]> {
+    return (await this.transport.get(`${this.path}/activity`, { limit })).activity.map(readActivityInfo);
+  }
+
+  /** What it uses now; zeros when it does not run. */
+  async usage(): Promise<SandboxUsage> {
+    return readSandboxUsage(await this.transport.get(`${this.path}/usage`));
+  }
+
+  private async change(verb: string): Promise<this> {
+    return this.became(await this.post(verb));
+  }
+
+  private post(verb: string, json: object = {}, options: KeyedOptions = {}): Promise<Json> {
+    const { idempotencyKey, signal } = options;
+    return this.transport.json("POST", `${this.path}/${verb}`, { json, idempotencyKey, signal });
+  }
+
+  private became(wire: Json): this {
+    this.current = readSandboxInfo(wire);
+    return this;
+  }
+}
+
+/** The persistent interpreters of one sandbox. */
+export class Contexts {
+  private readonly path: string;
+
+  constructor(
+    private readonly transport: Transport,
+    sandboxPath: string,
+  ) {
+    this.path = `${sandboxPath}/contexts`;
+  }
+
+  /** Starts an interpreter; resolves when it is ready. Give its id as `contextId` to `runCode`. */
+  async create(language = "python", options: ContextOptions = {}): Promise<ContextInfo> {
+    const json = { language, ...writeContextOptions(options) };
+    return readContextInfo(await this.transport.json("POST", this.path, { json }));
+  }
+
+  async list(): Promise<ContextInfo[]> {
+    return (await this.transport.get(this.path)).contexts.map(readContextInfo);
+  }
+
+  async get(id: string): Promise<ContextInfo> {
+    return readContextInfo(await this.transport.get(this.one(id)));
+  }
+
+  /** Stops what runs and keeps all state. */
+  async interrupt(id: string): Promise<void> {
+    await this.transport.json("POST", `${this.one(id)}/interrupt`, { json: {} });
+  }
+
+  /** Starts it afresh under the same id; all state is lost. */
+  async restart(id: string): Promise<ContextInfo> {
+    return readContextInfo(await this.transport.json("POST", `${this.one(id)}/restart`, { json: {} }));
+  }
+
+  /** Ends it and everything it started. */
+  async delete(id: string): Promise<void> {
+    await this.transport.json("DELETE", this.one(id));
+  }
+
+  private one(id: string): string {
+    return `${this.path}/${segment(id, "id")}`;
+  }
+}
+
+/** What one sandbox may reach. */
+export class Egress {
+  private readonly path: string;
+
+  constructor(
+    private readonly transport: Transport,
+    sandboxPath: string,
+  ) {
+    this.path = `${sandboxPath}/egress`;
+  }
+
+  async get(): Promise<EgressInfo> {
+    return readEgressInfo(await this.transport.get(this.path));
+  }
+
+  /** Holds at once; connections that are no longer allowed are cut. */
+  async set(policy: NetworkPolicy): Promise<EgressInfo> {
+    return readEgressInfo(await this.transport.json("PUT", this.path, { json: writeNetworkPolicy(policy) }));
+  }
+
+  /** What was decided since its machine started, latest first. */
+  async decisions(): Promise<EgressDecision[]> {
+    return (await this.transport.get(`${this.path}/decisions`)).decisions.map(readEgressDecision);
+  }
+}
+
+/** Also on pages without TLS, where `crypto.randomUUID` is not there. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

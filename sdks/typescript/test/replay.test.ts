@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { Carrel, CarrelError, type CodeEvent, type Sandbox } from "@carrel/sdk";
+import { CuttingProxy } from "./cutting.js";
+
+const carrel = new Carrel();
+let sandbox: Sandbox;
+
+before(async () => {
+  sandbox = await carrel.sandboxes.create({ memoryMb: 256 });
+});
+after(() => sandbox.close());
+
+test("a command with a key is followed over broken connections", async () => {
+  await using proxy = await CuttingProxy.start();
+  const box = await proxy.client().sandboxes.get(sandbox.id);
+  const key = randomUUID();
+  proxy.cutAt = [btoa("two\n"), btoa("three\n"), "event: exited"];
+  let output = "";
+  const command = `echo run >> ${key}; for i in one two three; do echo $i; sleep 0.1; done`;
+  for await (const event of await box.execStream(command, { idempotencyKey: key })) {
+    output += event.kind === "output" ? event.text : "";
+  }
+  assert.equal(output, "one\ntwo\nthree\n");
+  assert.equal(proxy.cuts, 3);
+  assert.equal(await sandbox.files.readText(key), "run\n");
+});
+
+test("an answer that is lost is asked for again, with a key only", async () => {
+  await using proxy = await CuttingProxy.start();
+  const box = await proxy.client().sandboxes.get(sandbox.id);
+  const key = randomUUID();
+  proxy.cutAt = ["HTTP/1.1 200"];
+  assert.equal((await box.exec(`echo run >> ${key}; echo done`, { idempotencyKey: key })).stdout, "done\n");
+  assert.equal(proxy.cuts, 1);
+  assert.equal(await sandbox.files.readText(key), "run\n");
+
+  proxy.cutAt = ["HTTP/1.1 200"];
+  await assert.rejects(box.exec("true"), (failure: CarrelError) => failure.code === "unreachable");
+});
+
+test("code with a key is followed over broken connections", async () => {
+  await using proxy = await CuttingProxy.start();
+  const box = await proxy.client().sandboxes.get(sandbox.id);
+  const key = randomUUID();
+  proxy.cutAt = ["event: done"];
+  const events: CodeEvent[] = [];
+  for await (const event of await box.runCodeStream(`open('${key}', 'a').write('run'); print('told'); 7`, { idempotencyKey: key })) {
+    events.push(event);
+  }
+  assert.equal(proxy.cuts, 1);
+  assert.deepEqual(events.map((event) => event.kind), ["started", "output", "result", "done"]);
+  assert.equal(await sandbox.files.readText(key), "run");
+});
+
+test("one sandbox is made though the answer was lost", async () => {
+  await using proxy = await CuttingProxy.start();
+  const mark = randomUUID();
+  proxy.cutAt = ["HTTP/1.1 201"];
+  await using _ = await proxy.client().sandboxes.create({ memoryMb: 64, metadata: { test: mark } });
+  assert.equal(proxy.cuts, 1);
+  assert.equal((await carrel.sandboxes.list({ search: mark })).total, 1);
+});
+
+test("events go on after a broken connection", async () => {
+  await using proxy = await CuttingProxy.start();
+  const events = await proxy.client().events({ type: "sandbox", sandbox: sandbox.id });
+  proxy.cutAt = ["event: sandbox.paused", "event: sandbox.resumed"];
+  await sandbox.pause();
+  assert.equal((await events.next())?.kind, "sandbox.paused");
+  await sandbox.resume();
+  assert.equal((await events.next())?.kind, "sandbox.resumed");
+  events.close();
+  assert.equal(proxy.cuts, 2);
+});

@@ -86,6 +86,7 @@ public final class Cli {
     commands.put("artifacts", () -> new ArtifactsCommand(session));
     commands.put("verify", () -> new VerifyCommand(session));
     commands.put("snapshot", () -> snapshot(session));
+    commands.put("images", () -> images(session));
     commands.put("volume", () -> volume(session));
     commands.put("egress", () -> egress(session));
     commands.put("vault", () -> vault(session));
@@ -132,6 +133,16 @@ public final class Cli {
         .addSubcommand(new SnapshotCommand.ListAll(session))
         .addSubcommand(new SnapshotCommand.Restore(session))
         .addSubcommand(new SnapshotCommand.Delete(session));
+  }
+
+  private static CommandLine images(Session session) {
+    return new CommandLine(new ImagesCommand())
+        .addSubcommand(new ImagesCommand.ListAll(session))
+        .addSubcommand(new ImagesCommand.Import(session))
+        .addSubcommand(new ImagesCommand.Export(session))
+        .addSubcommand(new ImagesCommand.Log(session))
+        .addSubcommand(new ImagesCommand.Remove(session))
+        .addSubcommand(new ImagesCommand.Prune(session));
   }
 
   private static CommandLine volume(Session session) {

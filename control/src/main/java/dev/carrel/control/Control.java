@@ -14,6 +14,7 @@ import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.idempotency.RequestKeys;
+import dev.carrel.control.image.Images;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Recovery;
@@ -55,6 +56,7 @@ public final class Control implements AutoCloseable {
   private final LiveSettings live;
   private final Audit audit;
   private final Gates gates;
+  private final Images images;
   private final Sandboxes sandboxes;
   private final Egress egress;
   private final Vault vault;
@@ -84,10 +86,19 @@ public final class Control implements AutoCloseable {
     gates = new Gates(settings.network(), database, events, audit);
     live =
         new LiveSettings(database, audit, new Values(settings.sandboxes(), settings.queue(), true));
+    images =
+        new Images(
+            settings.images(),
+            live::sandboxes,
+            settings.dataDirectory().resolve("images"),
+            database,
+            audit);
+    live.images(name -> images.find(name).isPresent());
     sandboxes =
         new Sandboxes(
             live::sandboxes,
             settings.pools(),
+            images,
             engines,
             gates,
             database,
@@ -95,6 +106,8 @@ public final class Control implements AutoCloseable {
             events,
             audit,
             clock);
+    images.pooled(() -> sandboxes.pools().images());
+    images.listen(() -> sandboxes.pools().renew());
     egress = new Egress(sandboxes, gates);
     vault = new Vault(settings.vault(), settings.dataDirectory(), database, events, audit);
     sandboxes.listen(vault);
@@ -213,6 +226,10 @@ public final class Control implements AutoCloseable {
     return validator;
   }
 
+  public Images images() {
+    return images;
+  }
+
   public Files files() {
     return files;
   }
@@ -239,6 +256,7 @@ public final class Control implements AutoCloseable {
     sandboxes.pools().close();
     watch.close();
     approvals.close();
+    images.close();
     if (onShutdown == LifeSettings.OnShutdown.STOP) {
       sandboxes.stopAll();
     }

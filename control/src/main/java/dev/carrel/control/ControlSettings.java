@@ -8,6 +8,7 @@ import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
+import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.vault.VaultSettings;
@@ -32,7 +33,8 @@ public record ControlSettings(
     AuditSettings audit,
     NetworkSettings network,
     VaultSettings vault,
-    ArtifactSettings artifacts) {
+    ArtifactSettings artifacts,
+    ImageSettings images) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -48,7 +50,8 @@ public record ControlSettings(
         AuditSettings.defaults(),
         NetworkSettings.defaults(dataDirectory.resolve("egress")),
         VaultSettings.defaults(),
-        ArtifactSettings.defaults());
+        ArtifactSettings.defaults(),
+        ImageSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -65,7 +68,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -82,7 +86,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -99,7 +104,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -116,7 +122,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -133,7 +140,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -150,7 +158,8 @@ public record ControlSettings(
         audit,
         newNetwork,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -167,7 +176,8 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -184,7 +194,8 @@ public record ControlSettings(
         newAudit,
         network,
         vault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -201,7 +212,8 @@ public record ControlSettings(
         audit,
         network,
         newVault,
-        artifacts);
+        artifacts,
+        images);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -218,6 +230,7 @@ public record ControlSettings(
         audit,
         network,
         vault,
-        newArtifacts);
+        newArtifacts,
+        images);
   }
 }

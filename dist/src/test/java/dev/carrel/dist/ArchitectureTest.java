@@ -48,6 +48,19 @@ class ArchitectureTest {
   }
 
   @Test
+  void imageStoreKnowsOnlyTheVocabulary() {
+    ArchRule rule =
+        noClasses()
+            .that(resideInAPackage("dev.carrel.image.."))
+            .should()
+            .dependOnClassesThat(
+                resideInAPackage("dev.carrel..")
+                    .and(resideOutsideOfPackages("dev.carrel.image..", "dev.carrel.spi.."))
+                    .as("the rest of Carrel"));
+    rule.check(CARREL);
+  }
+
+  @Test
   void controlKnowsNoTransport() {
     ArchRule rule =
         noClasses()

@@ -56,6 +56,21 @@ public final class Engines implements AutoCloseable {
         .toList();
   }
 
+  /**
+   * The names of those that can start a sandbox on an image.
+   *
+   * @param folder whether the image is a root of its own; one that isolates nothing has only the
+   *     host's
+   */
+  public List<String> running(boolean folder) {
+    return usable().stream()
+        .filter(
+            engine ->
+                !folder || engine.capabilities().isolation().strength() != Isolation.Strength.NONE)
+        .map(Engine::name)
+        .toList();
+  }
+
   /** The name of the one for a create that names none; {@code auto} where none can be used. */
   public String usual() {
     if (!defaultEngine.equals(SandboxSettings.AUTO)) {

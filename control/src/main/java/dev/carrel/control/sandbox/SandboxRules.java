@@ -24,35 +24,49 @@ final class SandboxRules {
 
   private final Supplier<SandboxSettings> settings;
 
-  SandboxRules(Supplier<SandboxSettings> settings) {
+  private final RootImages others;
+
+  SandboxRules(Supplier<SandboxSettings> settings, RootImages others) {
     this.settings = settings;
+    this.others = others;
   }
 
   /** What {@code image} may be. */
   Set<String> images() {
     var names = new TreeSet<>(settings.get().images().keySet());
     names.add(SandboxSettings.HOST_IMAGE);
+    names.addAll(others.names());
     return names;
   }
 
   String image(@Nullable String asked) {
     String image = asked == null ? settings.get().defaultImage() : asked;
-    root(image);
-    return image;
+    return find(image).name();
   }
 
   RootImage root(String image) {
+    return find(image).root();
+  }
+
+  private RootImages.Found find(String image) {
     if (image.equals(SandboxSettings.HOST_IMAGE)) {
-      return new RootImage.Host();
+      return new RootImages.Found(image, new RootImage.Host());
     }
     Path folder = settings.get().images().get(image);
-    if (folder == null) {
-      throw new SandboxException(
-              ErrorCode.IMAGE_NOT_FOUND,
-              "image: there is no '" + Text.printable(image, 128) + "'; one of " + images())
-          .withHint("the operator can name a root folder under sandbox.images");
+    if (folder != null) {
+      return new RootImages.Found(image, new RootImage.Folder(folder));
     }
-    return new RootImage.Folder(folder);
+    return others
+        .find(image)
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                        ErrorCode.IMAGE_NOT_FOUND,
+                        "image: there is no '"
+                            + Text.printable(image, 128)
+                            + "'; one of "
+                            + images())
+                    .withHint("an administrator can get it with 'carrel images pull' or 'build'"));
   }
 
   Limits limits(CreateSandbox.Size asked) {

@@ -47,6 +47,7 @@ public final class Sandboxes {
   public Sandboxes(
       Supplier<SandboxSettings> settings,
       PoolSettings poolSettings,
+      RootImages images,
       Engines engines,
       WayOut wayOut,
       Database database,
@@ -54,7 +55,7 @@ public final class Sandboxes {
       Events events,
       SandboxJournal journal,
       InstantSource clock) {
-    this.rules = new SandboxRules(settings);
+    this.rules = new SandboxRules(settings, images);
     var room = new Room(settings, telemetry);
     this.store = new SandboxStore(database, journal);
     this.events = events;

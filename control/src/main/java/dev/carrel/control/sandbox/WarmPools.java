@@ -16,6 +16,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,6 +77,11 @@ public final class WarmPools implements AutoCloseable {
         .map(WarmPool::status)
         .sorted(Comparator.comparing(PoolStatus::image).thenComparing(PoolStatus::engine))
         .toList();
+  }
+
+  /** The images that boxes are made of. */
+  public Set<String> images() {
+    return pools.keySet().stream().map(Key::image).collect(Collectors.toUnmodifiableSet());
   }
 
   public boolean enabled() {

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,7 @@ public final class LiveSettings {
   private final List<BiConsumer<Values, Values>> listeners = new CopyOnWriteArrayList<>();
   private final Map<String, Object> changed = new TreeMap<>();
   private volatile Values current;
+  private volatile Predicate<String> images = _ -> false;
 
   public LiveSettings(Database database, Audit audit, Values configured) {
     this.database = database;
@@ -37,6 +39,11 @@ public final class LiveSettings {
     this.configured = configured;
     this.current = configured;
     stored().forEach(this::restore);
+  }
+
+  /** What else may be the default image, beside those of the settings. */
+  public void images(Predicate<String> known) {
+    images = known;
   }
 
   public Values current() {
@@ -122,7 +129,7 @@ public final class LiveSettings {
   }
 
   /** What no single setting shows. */
-  private static void check(Values values) {
+  private void check(Values values) {
     SandboxSettings s = values.sandboxes();
     atMost("memory_mb", s.memoryMb(), "max_memory_mb", s.maxMemoryMb());
     atMost("cpu_cores", s.cpuCores(), "max_cpu_cores", s.maxCpuCores());
@@ -134,7 +141,9 @@ public final class LiveSettings {
         "max_idle_timeout_seconds",
         s.maxIdleTimeout().toSeconds());
     String image = s.defaultImage();
-    if (!image.equals(SandboxSettings.HOST_IMAGE) && !s.images().containsKey(image)) {
+    if (!image.equals(SandboxSettings.HOST_IMAGE)
+        && !s.images().containsKey(image)
+        && !images.test(image)) {
       throw SandboxException.invalid("default_image", "is not an image of this server");
     }
   }

@@ -65,7 +65,8 @@ public record Configuration(
                 AuditKeys.read(settings),
                 EgressKeys.read(settings, storage, environment),
                 VaultKeys.read(environment),
-                ArtifactKeys.read(settings)),
+                ArtifactKeys.read(settings),
+                ImageKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

@@ -11,6 +11,7 @@ import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
+import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
@@ -19,6 +20,7 @@ import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
+import dev.carrel.image.ImageLimits;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
@@ -159,6 +161,13 @@ class ConfigurationTest {
             "idempotency.max-keys", "500",
             "idempotency.max-age", "501s",
             "idempotency.kept-cells", "502"));
+    ALL.putAll(
+        Map.of(
+            "image.max-size-mb", "800",
+            "image.max-files", "801",
+            "image.max-ratio", "802",
+            "image.auth-file", "/srv/auth.json",
+            "image.max-jobs", "8"));
     ALL.putAll(
         Map.of(
             "audit.enabled", "false",
@@ -409,6 +418,16 @@ class ConfigurationTest {
                 Duration.ofSeconds(702),
                 Duration.ofSeconds(703),
                 new DataSize(704)));
+  }
+
+  @Test
+  void imageKeysReachTheirFields() {
+    assertThat(changed.control().images())
+        .isEqualTo(
+            new ImageSettings(
+                new ImageLimits(DataSize.ofMebibytes(800), 801, 802),
+                Path.of("/srv/auth.json"),
+                8));
   }
 
   @Test

@@ -89,6 +89,11 @@ public final class Carrel implements AutoCloseable {
     return new Vault(transport);
   }
 
+  /** What sandboxes start on. */
+  public Images images() {
+    return new Images(transport);
+  }
+
   /** Copies of sandboxes' files. */
   public Snapshots snapshots() {
     return new Snapshots(transport);

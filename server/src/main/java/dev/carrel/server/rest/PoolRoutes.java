@@ -10,13 +10,14 @@ import dev.carrel.spi.Text;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /** What is made ahead of need; for administrators, since pools serve all tenants. */
 final class PoolRoutes {
   private final WarmPools pools;
-  private final Set<String> images;
+  private final Supplier<Set<String>> images;
 
-  PoolRoutes(WarmPools pools, Set<String> images) {
+  PoolRoutes(WarmPools pools, Supplier<Set<String>> images) {
     this.pools = pools;
     this.images = images;
   }
@@ -30,13 +31,13 @@ final class PoolRoutes {
   private void summary(Exchange exchange) {
     AdminRoutes.requireAdmin(exchange.caller());
     List<PoolStatus> all = pools.enabled() ? pools.status() : List.of();
-    exchange.json(200, Summary.of(all, images.size()));
+    exchange.json(200, Summary.of(all, images.get().size()));
   }
 
   private void pool(Exchange exchange) {
     AdminRoutes.requireAdmin(exchange.caller());
     String image = exchange.parameter("image");
-    if (!images.contains(image)) {
+    if (!images.get().contains(image)) {
       throw new SandboxException(
           ErrorCode.IMAGE_NOT_FOUND, "there is no image " + Text.printable(image, 64));
     }

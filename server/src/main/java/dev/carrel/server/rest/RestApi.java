@@ -26,12 +26,13 @@ public final class RestApi {
     new ServerRoutes(control.engines(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
     new SandboxRoutes(control.sandboxes(), control.creates()).addTo(router);
-    new PoolRoutes(control.sandboxes().pools(), control.sandboxes().images()).addTo(router);
+    new PoolRoutes(control.sandboxes().pools(), control.sandboxes()::images).addTo(router);
     new SettingsRoutes(control.settings(), control.engines(), control.sandboxes()).addTo(router);
     new ApprovalRoutes(control.approvals()).addTo(router);
     new ActivityRoutes(control.sandboxes(), control.audit()).addTo(router);
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
+    new ImageRoutes(control.images(), control.engines()).addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);

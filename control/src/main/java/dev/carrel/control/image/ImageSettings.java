@@ -1,0 +1,18 @@
+package dev.carrel.control.image;
+
+import dev.carrel.image.ImageLimits;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How images are got and kept.
+ *
+ * @param authFile who we are to registries, in the form of Docker's {@code config.json}; null:
+ *     nobody
+ * @param maxJobs images that are got or built at a time
+ */
+public record ImageSettings(ImageLimits limits, @Nullable Path authFile, int maxJobs) {
+  public static ImageSettings defaults() {
+    return new ImageSettings(ImageLimits.defaults(), null, 2);
+  }
+}

@@ -1,0 +1,209 @@
+package dev.carrel.control.image;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecResult;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Images that come to a running server, and sandboxes on them. */
+final class ImagesIT {
+  private static final Caller ADMIN = new Caller("default", "admin", Caller.Role.ADMIN);
+
+  @TempDir private Path temporary;
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture("native", settings -> settings);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void sandboxStartsOnAnImportedImageWithoutACopyOfIt() throws Exception {
+    Image image = load("team/small:1", "etc/greeting", "hello");
+
+    assertThat(image.status()).isEqualTo(Image.Status.READY);
+    assertThat(image.languages()).isEqualTo(Set.of(Language.BASH));
+    Sandbox sandbox = sandbox("team/small:1");
+    assertThat(run(sandbox, "cat /etc/greeting; ls /usr")).startsWith("hello");
+    Path file = root(image).resolve("etc/greeting");
+    assertThat(run(sandbox, "stat -c '%i %h' /etc/greeting").strip())
+        .as("the same file as in the store")
+        .isEqualTo(Files.getAttribute(file, "unix:ino") + " 2");
+    assertThat(run(sandbox, "echo x > /etc/greeting; echo x > /new; cat /etc/greeting"))
+        .isEqualTo("hello");
+  }
+
+  @Test
+  void contextsUseTheInterpretersOfTheImage() throws Exception {
+    load("small", "etc/greeting", "hello from the image");
+    Sandbox sandbox = sandbox("small");
+
+    assertThat(execute(sandbox, Language.BASH, "cat /etc/greeting").stdout().text())
+        .isEqualTo("hello from the image");
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> execute(sandbox, Language.PYTHON, "1"))
+        .matches(e -> e.code() == ErrorCode.LANGUAGE_NOT_AVAILABLE);
+  }
+
+  @Test
+  void imagesOutliveTheServer() throws Exception {
+    Image before = load("small", "etc/greeting", "hello");
+    fixture.restart();
+
+    assertThat(images().get("small")).isEqualTo(before);
+    assertThat(run(sandbox("small"), "cat /etc/greeting")).isEqualTo("hello");
+  }
+
+  @Test
+  void imageInUseStaysAndTheRestGoes() throws Exception {
+    Image image = load("small", "etc/greeting", "hello");
+    Sandbox sandbox = sandbox("small");
+
+    assertCode(ErrorCode.WRONG_STATE, () -> images().delete(ADMIN, "small"));
+    assertThat(images().prune(ADMIN, true).removed()).isEmpty();
+    fixture.control().sandboxes().stop(ALICE, sandbox.id());
+    assertCode(ErrorCode.WRONG_STATE, () -> images().delete(ADMIN, "small"));
+    fixture.control().sandboxes().delete(ALICE, sandbox.id());
+    assertThat(images().diskUse()).isEqualTo(image.bytes());
+    images().delete(ADMIN, "small");
+
+    assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> sandbox("small"));
+    assertThat(images().diskUse()).isZero();
+  }
+
+  @Test
+  void runningSandboxKeepsTheRootItStartedOn() throws Exception {
+    Image first = load("small", "etc/greeting", "first");
+    Sandbox old = sandbox("small");
+    Image second = load("small", "etc/greeting", "second");
+    images().prune(ADMIN, false);
+
+    assertThat(second.digest()).isNotEqualTo(first.digest());
+    assertThat(run(old, "cat /etc/greeting")).isEqualTo("first");
+    assertThat(run(sandbox("small"), "cat /etc/greeting")).isEqualTo("second");
+    assertThat(root(first)).exists();
+  }
+
+  @Test
+  void failedImportSaysWhyAndLeavesWhatWasThere() throws Exception {
+    Image good = load("small", "etc/greeting", "hello");
+    InputStream bad = new ByteArrayInputStream(new byte[1024]);
+
+    assertCode(ErrorCode.IMAGE_INVALID, () -> images().importArchive(ADMIN, "small", bad, null));
+    Image after = images().get("small");
+
+    assertThat(after.status()).isEqualTo(Image.Status.FAILED);
+    assertThat(after.failure()).contains("neither an OCI layout");
+    assertThat(after.digest()).isEqualTo(good.digest());
+    assertThat(images().log("small")).contains("receiving").contains("neither an OCI layout");
+    assertThat(run(sandbox("small"), "cat /etc/greeting")).isEqualTo("hello");
+  }
+
+  @Test
+  void exportedImageCanBeImportedAgain() throws Exception {
+    Image image = load("small", "etc/greeting", "hello");
+    var out = new ByteArrayOutputStream();
+    images().export(ADMIN, image, out);
+    images().importArchive(ADMIN, "again", new ByteArrayInputStream(out.toByteArray()), null);
+
+    assertThat(run(sandbox("again"), "cat /etc/greeting")).isEqualTo("hello");
+  }
+
+  @Test
+  void onlyAdministratorsChangeImages() throws Exception {
+    Image image = load("small", "etc/greeting", "hello");
+
+    assertCode(ErrorCode.FORBIDDEN, () -> images().delete(ALICE, "small"));
+    assertCode(ErrorCode.FORBIDDEN, () -> images().prune(ALICE, true));
+    assertCode(
+        ErrorCode.FORBIDDEN, () -> images().export(ALICE, image, new ByteArrayOutputStream()));
+    assertCode(
+        ErrorCode.FORBIDDEN,
+        () -> images().importArchive(ALICE, "x", InputStream.nullInputStream(), null));
+  }
+
+  @Test
+  void namesThatCouldMeanSomethingElseAreRefused() {
+    for (String name : List.of("host", "", "../x", "a b", "A", "x".repeat(300), "-x")) {
+      assertCode(
+          ErrorCode.INVALID_INPUT,
+          () -> images().importArchive(ADMIN, name, InputStream.nullInputStream(), null));
+    }
+    assertThat(images().list()).extracting(Image::name).containsExactly("host");
+    assertThat(images().get("host").languages()).contains(Language.BASH);
+  }
+
+  private Image load(String name, String file, String content) throws Exception {
+    Path folder = Files.createTempDirectory(temporary, "image");
+    Path archive = new SmallImage(folder).with(file, content).saved();
+    try (InputStream in = Files.newInputStream(archive)) {
+      return images().importArchive(ADMIN, name, in, null);
+    }
+  }
+
+  private Path root(Image image) {
+    String hex = Objects.requireNonNull(image.digest()).hex();
+    return fixture.data().resolve("images/roots").resolve(hex);
+  }
+
+  private Images images() {
+    return fixture.control().images();
+  }
+
+  private Sandbox sandbox(String image) {
+    return fixture.control().sandboxes().create(ALICE, CreateSandbox.defaults().withImage(image));
+  }
+
+  private String run(Sandbox sandbox, String line) throws Exception {
+    var command =
+        new Command(List.of("sh", "-c", line), Map.of(), null, null, Duration.ofSeconds(30), true);
+    ExecResult result = fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(command));
+    return result.stdout().text();
+  }
+
+  private CodeResult execute(Sandbox sandbox, Language language, String code) throws Exception {
+    return fixture
+        .control()
+        .contexts()
+        .execute(ALICE, sandbox.id(), new ExecuteCode(code, language, null, null));
+  }
+
+  private static void assertCode(ErrorCode code, ThrowingCallable call) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(call)
+        .matches(e -> e.code() == code, code.name());
+  }
+}

@@ -1,0 +1,24 @@
+package dev.carrel.dist.config;
+
+import dev.carrel.control.image.ImageSettings;
+import dev.carrel.image.ImageLimits;
+import dev.carrel.spi.DataSize;
+
+/** The keys of {@link ImageSettings}. */
+final class ImageKeys {
+  private ImageKeys() {}
+
+  static ImageSettings read(Settings settings) {
+    ImageSettings usual = ImageSettings.defaults();
+    ImageLimits limits = usual.limits();
+    return new ImageSettings(
+        new ImageLimits(
+            DataSize.ofMebibytes(
+                settings.number(
+                    "image.max-size-mb", (int) limits.maxSize().mebibytes(), 1, Integer.MAX_VALUE)),
+            settings.number("image.max-files", limits.maxFiles(), 1, Integer.MAX_VALUE),
+            settings.number("image.max-ratio", limits.maxRatio(), 2, 1 << 20)),
+        settings.path("image.auth-file").orElse(null),
+        settings.number("image.max-jobs", usual.maxJobs(), 1, 64));
+  }
+}

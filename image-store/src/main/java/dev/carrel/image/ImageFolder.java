@@ -1,0 +1,119 @@
+package dev.carrel.image;
+
+import dev.carrel.spi.Language;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Everything of images that is on this host's disk. What is being made is in a folder that the next
+ * start empties; what is in its place is whole. Safe for many threads.
+ */
+public final class ImageFolder {
+  private final Path unfinished;
+  private final Layers layers;
+  private final Roots roots;
+  private final Archives archives;
+
+  private ImageFolder(Path folder, ImageLimits limits) throws IOException {
+    unfinished = folder.resolve("unfinished");
+    Path layerFolder = folder.resolve("layers");
+    Path rootFolder = folder.resolve("roots");
+    // Everybody's programs are in it: other users of this host have no business there.
+    Files.createDirectories(
+        folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    Folder.delete(unfinished);
+    for (Path part : List.of(unfinished, layerFolder, rootFolder)) {
+      Files.createDirectories(part);
+    }
+    layers = new Layers(layerFolder, unfinished, limits);
+    roots = new Roots(rootFolder, unfinished, layers);
+    archives = new Archives(layers, unfinished, limits);
+  }
+
+  /** Opens or makes it. Only one process may have it open. */
+  public static ImageFolder open(Path folder, ImageLimits limits) {
+    try {
+      return new ImageFolder(folder, limits);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot open the folder of images " + folder, e);
+    }
+  }
+
+  /** Reads an OCI layout or what {@code docker save} writes, compressed or not. */
+  public Stored importArchive(InputStream source, Platform platform, Progress progress)
+      throws IOException {
+    return assemble(archives.read(source, platform, progress), progress);
+  }
+
+  /** Writes an image as an archive that both Docker and OCI tools read. */
+  public void exportArchive(Digest root, String name, Platform platform, OutputStream out)
+      throws IOException {
+    archives.write(roots.path(root), name, platform, out);
+  }
+
+  /** The folder to start sandboxes on. */
+  public Path root(Digest root) {
+    return roots.path(root);
+  }
+
+  /**
+   * Removes roots and layers that nobody needs.
+   *
+   * @param neededRoots those that stay
+   * @param neededLayers those that stay
+   * @return bytes of the layers that went
+   */
+  public long sweep(Set<Digest> neededRoots, Set<Digest> neededLayers) throws IOException {
+    for (Digest root : roots.all()) {
+      if (!neededRoots.contains(root)) {
+        roots.delete(root);
+      }
+    }
+    long freed = 0;
+    for (Digest layer : layers.all()) {
+      if (!neededLayers.contains(layer)) {
+        freed += layers.size(layer);
+        layers.delete(layer);
+      }
+    }
+    return freed;
+  }
+
+  /** Bytes of these layers' files, each layer once. */
+  public long size(Set<Digest> ofLayers) throws IOException {
+    long total = 0;
+    for (Digest layer : new HashSet<>(ofLayers)) {
+      total += layers.size(layer);
+    }
+    return total;
+  }
+
+  private Stored assemble(List<Digest> stack, Progress progress) throws IOException {
+    progress.step("putting layers together");
+    Digest root = roots.assemble(stack, progress);
+    return new Stored(
+        root, stack, Folder.size(roots.path(root)), Interpreters.in(roots.path(root)));
+  }
+
+  /**
+   * An image that is here.
+   *
+   * @param root what its layers make, which is its digest too
+   * @param layers lowest first
+   * @param bytes of the files that a sandbox sees
+   */
+  public record Stored(Digest root, List<Digest> layers, long bytes, Set<Language> languages) {
+    public Stored {
+      layers = List.copyOf(layers);
+      languages = Set.copyOf(languages);
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package dev.carrel.image;
+
+import dev.carrel.spi.Text;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Unpacks one layer into a folder of its own. The layer is hostile: names that lead out of the
+ * folder or through a link are refused, devices are left out, setuid bits are dropped, nothing
+ * belongs to anybody but the server, and whiteouts stay what they are, empty files with a telling
+ * name. For one thread and one layer.
+ */
+final class LayerUnpacker {
+  static final String WHITEOUT = ".wh.";
+  static final String OPAQUE = ".wh..wh..opq";
+
+  private static final int MAX_DEPTH = 128;
+  private static final int BUFFER = 64 * 1024;
+  private static final int OWN_FOLDER = 0700;
+  private static final int OWN_FILE = 0600;
+
+  private final Path folder;
+  private final ImageLimits limits;
+  private final Set<Path> known = new HashSet<>();
+  private final Set<String> implied = new HashSet<>();
+  private final byte[] buffer = new byte[BUFFER];
+  private long files;
+  private long bytes;
+  private long leftOut;
+
+  /**
+   * @param folder exists and is empty
+   */
+  LayerUnpacker(Path folder, ImageLimits limits) {
+    this.folder = folder;
+    this.limits = limits;
+    known.add(folder);
+  }
+
+  /** Leaves what it has unpacked when it throws. */
+  Unpacked unpack(InputStream tar) throws IOException {
+    var reader = new TarReader(tar);
+    try {
+      for (TarEntry entry = reader.next(); entry != null; entry = reader.next()) {
+        if (++files > limits.maxFiles()) {
+          throw BadImage.tooLarge("more than " + limits.maxFiles() + " files");
+        }
+        unpack(entry, reader);
+      }
+    } catch (InvalidPathException e) {
+      throw BadImage.because(
+          "this host's locale has no such name: " + Text.printable(e.getInput(), 100));
+    }
+    return new Unpacked(files, bytes, leftOut, Set.copyOf(implied));
+  }
+
+  private void unpack(TarEntry entry, TarReader reader) throws IOException {
+    List<String> names = names(entry.name());
+    if (names.isEmpty()) {
+      // The root itself: its mode is ours.
+      return;
+    }
+    Path path = place(names, entry.name());
+    if (isMarker(names.getLast())) {
+      mark(path, names.getLast(), entry);
+      return;
+    }
+    switch (entry.type()) {
+      case DIRECTORY -> directory(path, names, entry);
+      case FILE -> file(path, entry, reader);
+      case SYMLINK -> symlink(path, entry);
+      case HARDLINK -> hardlink(path, entry);
+      case NODE -> leftOut++;
+    }
+  }
+
+  /** The parts of a name that stays within the layer. */
+  private static List<String> names(String name) {
+    if (name.startsWith("/")) {
+      throw refused(name, "is absolute");
+    }
+    var parts = new ArrayList<String>();
+    for (String part : name.split("/", -1)) {
+      if (part.equals("..")) {
+        throw refused(name, "leads out of the image");
+      }
+      if (part.indexOf('\0') >= 0) {
+        throw refused(name, "has a NUL in it");
+      }
+      if (!part.isEmpty() && !part.equals(".")) {
+        parts.add(part);
+      }
+    }
+    if (parts.size() > MAX_DEPTH) {
+      throw refused(name, "is more than " + MAX_DEPTH + " folders deep");
+    }
+    return parts;
+  }
+
+  /** Where an entry goes; every folder above it is a folder and no link. */
+  private Path place(List<String> names, String shown) throws IOException {
+    Path parent = folder;
+    for (int i = 0; i < names.size() - 1; i++) {
+      parent = parent.resolve(names.get(i));
+      if (known.contains(parent)) {
+        continue;
+      }
+      BasicFileAttributes there = Folder.look(parent);
+      if (there == null) {
+        Files.createDirectory(parent);
+        Files.setPosixFilePermissions(parent, Folder.permissions(0755));
+        implied.add(String.join("/", names.subList(0, i + 1)));
+      } else if (!there.isDirectory()) {
+        throw refused(shown, "goes through a link or a file");
+      }
+      known.add(parent);
+    }
+    return parent.resolve(names.getLast());
+  }
+
+  private static boolean isMarker(String name) {
+    return name.startsWith(WHITEOUT);
+  }
+
+  private void mark(Path path, String name, TarEntry entry) throws IOException {
+    String hidden = name.substring(WHITEOUT.length());
+    if (hidden.isEmpty() || hidden.equals(".") || hidden.equals("..")) {
+      throw refused(entry.name(), "removes nothing that could be meant");
+    }
+    if (hidden.startsWith(WHITEOUT) && !name.equals(OPAQUE)) {
+      // What some tools kept for themselves.
+      leftOut++;
+      return;
+    }
+    makeRoom(path, entry);
+    Files.createFile(path);
+  }
+
+  private void directory(Path path, List<String> names, TarEntry entry) throws IOException {
+    BasicFileAttributes there = Folder.look(path);
+    if (there != null && !there.isDirectory()) {
+      throw refused(entry.name(), "is there already and no folder");
+    }
+    if (there == null) {
+      Files.createDirectory(path);
+    }
+    Files.setPosixFilePermissions(path, Folder.permissions(entry.mode() | OWN_FOLDER));
+    known.add(path);
+    implied.remove(String.join("/", names));
+  }
+
+  private void file(Path path, TarEntry entry, TarReader reader) throws IOException {
+    if (entry.size() > limits.maxSize().bytes() - bytes) {
+      throw BadImage.tooLarge("more than " + limits.maxSize().mebibytes() + " MB of files");
+    }
+    makeRoom(path, entry);
+    bytes += entry.size();
+    try (OutputStream out =
+        Files.newOutputStream(
+            path,
+            StandardOpenOption.CREATE_NEW,
+            StandardOpenOption.WRITE,
+            LinkOption.NOFOLLOW_LINKS)) {
+      for (int count = reader.read(buffer); count >= 0; count = reader.read(buffer)) {
+        out.write(buffer, 0, count);
+      }
+    }
+    Files.setPosixFilePermissions(path, Folder.permissions(entry.mode() | OWN_FILE));
+    // Python believes its compiled files by the time of their source.
+    Files.getFileAttributeView(path, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
+        .setTimes(FileTime.from(entry.modified()), null, null);
+  }
+
+  private void symlink(Path path, TarEntry entry) throws IOException {
+    if (entry.link().isEmpty() || entry.link().indexOf('\0') >= 0) {
+      throw refused(entry.name(), "leads nowhere");
+    }
+    makeRoom(path, entry);
+    // Where it leads does not matter: nobody outside a sandbox follows it.
+    Files.createSymbolicLink(path, Path.of(entry.link()));
+  }
+
+  private void hardlink(Path path, TarEntry entry) throws IOException {
+    List<String> names = names(entry.link());
+    if (names.isEmpty() || names.stream().anyMatch(LayerUnpacker::isMarker)) {
+      throw refused(entry.name(), "is another name of something that is no file");
+    }
+    Path target = folder;
+    for (int i = 0; i < names.size(); i++) {
+      target = target.resolve(names.get(i));
+      BasicFileAttributes there = Folder.look(target);
+      boolean last = i == names.size() - 1;
+      if (there == null || !(last ? there.isRegularFile() : there.isDirectory())) {
+        throw refused(entry.name(), "is another name of something that is no file of its layer");
+      }
+    }
+    if (target.equals(path)) {
+      return;
+    }
+    makeRoom(path, entry);
+    Files.createLink(path, target);
+  }
+
+  /** A name that comes twice means the second. */
+  private static void makeRoom(Path path, TarEntry entry) throws IOException {
+    BasicFileAttributes there = Folder.look(path);
+    if (there != null && there.isDirectory()) {
+      throw refused(entry.name(), "is there already as a folder");
+    }
+    if (there != null) {
+      Files.delete(path);
+    }
+  }
+
+  private static RuntimeException refused(String name, String why) {
+    return BadImage.because("'" + Text.printable(name, 200) + "' " + why);
+  }
+
+  /**
+   * What came of a layer.
+   *
+   * @param leftOut devices, pipes and the like
+   * @param implied folders that the layer uses without saying what they are
+   */
+  record Unpacked(long files, long bytes, long leftOut, Set<String> implied) {}
+}

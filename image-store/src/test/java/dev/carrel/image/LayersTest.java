@@ -1,0 +1,220 @@
+package dev.carrel.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Layers that were made to get out of their folder, and ones that were not. */
+class LayersTest {
+  private static final ImageLimits LIMITS = new ImageLimits(DataSize.ofMebibytes(200), 2000, 250);
+
+  @TempDir private Path temporary;
+  private Path outside;
+  private Layers layers;
+
+  @BeforeEach
+  void makeFolders() throws IOException {
+    outside = Files.createDirectory(temporary.resolve("outside"));
+    Files.writeString(outside.resolve("secret"), "canary");
+    Files.createDirectories(temporary.resolve("images/layers"));
+    Files.createDirectories(temporary.resolve("images/unfinished"));
+    layers =
+        new Layers(
+            temporary.resolve("images/layers"), temporary.resolve("images/unfinished"), LIMITS);
+  }
+
+  @Test
+  void plainLayerIsUnpackedAsItWas() throws IOException {
+    byte[] tar =
+        new TarBytes()
+            .folder("bin")
+            .file("./bin/tool", "#!/bin/sh\n", 0755)
+            .symlink("sbin", "/bin")
+            .hardlink("bin/same", "bin/tool")
+            .file("etc/ő-" + "long".repeat(60), "x")
+            .bytes();
+
+    Digest layer = layers.add(new ByteArrayInputStream(tar), Digest.of(tar), Progress.ignored());
+
+    Path files = layers.files(layer);
+    assertThat(files.resolve("bin/tool")).hasContent("#!/bin/sh\n").isExecutable();
+    assertThat(Files.getLastModifiedTime(files.resolve("bin/tool")).toMillis())
+        .isEqualTo(1_000_000_000_000L);
+    assertThat(Files.readSymbolicLink(files.resolve("sbin"))).isEqualTo(Path.of("/bin"));
+    assertThat(Files.isSameFile(files.resolve("bin/same"), files.resolve("bin/tool"))).isTrue();
+    assertThat(files.resolve("etc/ő-" + "long".repeat(60))).hasContent("x");
+    assertThat(layers.implied(layer)).containsExactly("etc");
+  }
+
+  @Test
+  void compressedLayerHasTheDigestOfItsTar() throws IOException {
+    byte[] tar = new TarBytes().file("a", "b").bytes();
+
+    assertThat(
+            layers.add(
+                new ByteArrayInputStream(TarBytes.gzip(tar)), Digest.of(tar), Progress.ignored()))
+        .isEqualTo(Digest.of(tar));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/etc/passwd",
+        "../escape",
+        "a/../../escape",
+        "a/b/..",
+        "..",
+        ".wh.",
+        ".wh..",
+        "a/.wh...",
+      })
+  void nameThatLeadsOutIsRefused(String name) throws IOException {
+    assertRefused(new TarBytes().folder("a").file(name, "x"));
+  }
+
+  @Test
+  void nothingIsWrittenThroughALink() throws IOException {
+    assertRefused(new TarBytes().symlink("a", outside.toString()).file("a/secret", "overwritten"));
+    assertRefused(new TarBytes().symlink("a", "..").file("a/b/c", "x"));
+    assertRefused(new TarBytes().symlink("a", outside.toString()).folder("a"));
+    assertRefused(new TarBytes().symlink("a", outside.toString()).file("a/.wh.secret", ""));
+    assertThat(outside.resolve("secret")).hasContent("canary");
+  }
+
+  @Test
+  void fileReplacesALinkInsteadOfFollowingIt() throws IOException {
+    Digest layer =
+        add(new TarBytes().symlink("a", outside.resolve("secret").toString()).file("a", "mine"));
+
+    assertThat(layers.files(layer).resolve("a")).hasContent("mine");
+    assertThat(outside.resolve("secret")).hasContent("canary");
+  }
+
+  @Test
+  void hardLinkNamesOnlyFilesOfItsLayer() throws IOException {
+    String secret = outside.resolve("secret").toString();
+
+    assertRefused(new TarBytes().hardlink("a", secret));
+    assertRefused(new TarBytes().hardlink("a", "../../outside/secret"));
+    assertRefused(new TarBytes().symlink("s", secret).hardlink("a", "s"));
+    assertRefused(new TarBytes().symlink("s", outside.toString()).hardlink("a", "s/secret"));
+    assertRefused(new TarBytes().folder("d").hardlink("a", "d"));
+    assertRefused(new TarBytes().hardlink("a", "missing"));
+  }
+
+  @Test
+  void devicesAreLeftOutAndSetuidIsDropped() throws IOException {
+    Digest layer =
+        add(
+            new TarBytes()
+                .entry('3', "null")
+                .entry('4', "disk")
+                .entry('6', "pipe")
+                .file("su", "x", 06755)
+                .file("hidden", "x", 0));
+
+    Path files = layers.files(layer);
+    try (Stream<Path> list = Files.list(files)) {
+      assertThat(list).containsExactlyInAnyOrder(files.resolve("su"), files.resolve("hidden"));
+    }
+    assertThat((int) Files.getAttribute(files.resolve("su"), "unix:mode") & 07777).isEqualTo(0755);
+  }
+
+  @Test
+  void unknownKindsAndBrokenHeadersAreRefused() throws IOException {
+    assertRefused(new TarBytes().entry('S', "sparse"));
+    assertRefused(new TarBytes().entry('V', "volume"));
+    byte[] broken = new TarBytes().file("a", "x").bytes();
+    broken[0] = 'b';
+    assertRefused(broken);
+    byte[] cut = Arrays.copyOf(new TarBytes().file("a", "x".repeat(4000)).bytes(), 1024);
+    assertThatThrownBy(() -> add(cut)).isInstanceOf(IOException.class);
+    assertNothingLeft();
+  }
+
+  @Test
+  void nameThatComesTwiceMeansTheSecond() throws IOException {
+    Digest layer = add(new TarBytes().file("a", "first").file("a", "second").file("A", "third"));
+
+    assertThat(layers.files(layer).resolve("a")).hasContent("second");
+    assertThat(layers.files(layer).resolve("A")).hasContent("third");
+  }
+
+  @Test
+  void layerWithAnotherDigestIsRefused() throws IOException {
+    byte[] tar = new TarBytes().file("a", "b").bytes();
+    Digest other = Digest.of(new byte[] {1});
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> layers.add(new ByteArrayInputStream(tar), other, Progress.ignored()))
+        .withMessageContaining(other.toString());
+    assertNothingLeft();
+  }
+
+  @Test
+  void bombsAreStopped() throws IOException {
+    var many = new TarBytes();
+    for (int i = 0; i <= LIMITS.maxFiles(); i++) {
+      many.entry('5', "d" + i);
+    }
+    assertTooLarge(many.bytes());
+    byte[] zeros = new byte[100 << 20];
+    var flat = new TarBytes();
+    flat.file("zeros", new String(zeros, java.nio.charset.StandardCharsets.ISO_8859_1));
+    assertTooLarge(TarBytes.gzip(flat.bytes()));
+    assertNothingLeft();
+  }
+
+  @Test
+  void depthIsBounded() throws IOException {
+    assertRefused(new TarBytes().file("d/".repeat(200) + "f", "x"));
+  }
+
+  private Digest add(TarBytes tar) throws IOException {
+    return add(tar.bytes());
+  }
+
+  private Digest add(byte[] tar) throws IOException {
+    return layers.add(new ByteArrayInputStream(tar), null, Progress.ignored());
+  }
+
+  private void assertRefused(TarBytes tar) throws IOException {
+    assertRefused(tar.bytes());
+  }
+
+  private void assertRefused(byte[] tar) throws IOException {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> add(tar))
+        .matches(e -> e.code() == ErrorCode.IMAGE_INVALID);
+    assertNothingLeft();
+  }
+
+  private void assertTooLarge(byte[] tar) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> add(tar))
+        .matches(e -> e.code() == ErrorCode.TOO_LARGE);
+  }
+
+  private void assertNothingLeft() throws IOException {
+    try (Stream<Path> all = Files.walk(temporary)) {
+      assertThat(all.filter(path -> !Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)))
+          .containsExactly(outside.resolve("secret"));
+    }
+  }
+}

@@ -25,6 +25,8 @@ export type ErrorCode =
   | "secret_not_found"
   | "approval_not_found"
   | "image_not_found"
+  | "image_invalid"
+  | "image_source_failed"
   | "language_not_available"
   | "engine_not_available"
   | "isolation_not_available"
@@ -987,6 +989,53 @@ export const readHealth = (wire: Wire): Health => ({
   version: wire.version,
 });
 
+/** `Image` of the contract. */
+export interface Image {
+  name: string;
+  source: "host" | "folder" | "catalog" | "registry" | "archive";
+  /** What it was made from: a recipe, a reference, a folder. */
+  origin: string;
+  /** Of the last attempt; one that failed leaves what was there. */
+  status: "available" | "building" | "ready" | "failed";
+  /** Of its root; null when its files are not kept by the server. */
+  digest: string | null;
+  /** Of the files that a sandbox sees. */
+  sizeBytes: number;
+  /** Whose interpreters it has. */
+  languages: string[];
+  /** That can start a sandbox on it now. */
+  engines: string[];
+  usable: boolean;
+  /** Why the last attempt failed. */
+  failure: string | null;
+  updatedAt: Date | null;
+}
+
+export const readImage = (wire: Wire): Image => ({
+  name: wire.name,
+  source: wire.source,
+  origin: wire.origin,
+  status: wire.status,
+  digest: wire.digest,
+  sizeBytes: wire.size_bytes,
+  languages: wire.languages,
+  engines: wire.engines,
+  usable: wire.usable,
+  failure: wire.failure,
+  updatedAt: optional(time, wire.updated_at),
+});
+
+/** `ImageList` of the contract. */
+export interface ImageList {
+  images: Image[];
+  diskBytes: number;
+}
+
+export const readImageList = (wire: Wire): ImageList => ({
+  images: ((items: Wire[]) => items.map(readImage))(wire.images),
+  diskBytes: wire.disk_bytes,
+});
+
 /** `LanguageInfo` of the contract. */
 export interface LanguageInfo {
   name: Language;
@@ -1136,7 +1185,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */

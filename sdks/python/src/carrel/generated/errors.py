@@ -16,7 +16,9 @@ __all__ = [
     "FileNotFound",
     "Forbidden",
     "GuestLost",
+    "ImageInvalid",
     "ImageNotFound",
+    "ImageSourceFailed",
     "Internal",
     "InvalidInput",
     "IsolationNotAvailable",
@@ -101,6 +103,14 @@ class ApprovalNotFound(CarrelError):
 
 class ImageNotFound(CarrelError):
     """The code `image_not_found`."""
+
+
+class ImageInvalid(CarrelError):
+    """The code `image_invalid`."""
+
+
+class ImageSourceFailed(CarrelError):
+    """The code `image_source_failed`."""
 
 
 class LanguageNotAvailable(CarrelError):
@@ -214,6 +224,8 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "secret_not_found": SecretNotFound,
     "approval_not_found": ApprovalNotFound,
     "image_not_found": ImageNotFound,
+    "image_invalid": ImageInvalid,
+    "image_source_failed": ImageSourceFailed,
     "language_not_available": LanguageNotAvailable,
     "engine_not_available": EngineNotAvailable,
     "isolation_not_available": IsolationNotAvailable,

@@ -64,6 +64,8 @@ __all__ = [
     "GrepOptions",
     "GrepResult",
     "Health",
+    "Image",
+    "ImageList",
     "Isolation",
     "Language",
     "LanguageInfo",
@@ -128,6 +130,8 @@ ErrorCode = Literal[
     "secret_not_found",
     "approval_not_found",
     "image_not_found",
+    "image_invalid",
+    "image_source_failed",
     "language_not_available",
     "engine_not_available",
     "isolation_not_available",
@@ -1222,6 +1226,59 @@ class Health:
 
 
 @dataclass(frozen=True)
+class Image:
+    """`Image` of the contract."""
+    name: str
+    source: Literal["host", "folder", "catalog", "registry", "archive"]
+    origin: str
+    """What it was made from: a recipe, a reference, a folder."""
+    status: Literal["available", "building", "ready", "failed"]
+    """Of the last attempt; one that failed leaves what was there."""
+    digest: str | None
+    """Of its root; null when its files are not kept by the server."""
+    size_bytes: int
+    """Of the files that a sandbox sees."""
+    languages: list[str]
+    """Whose interpreters it has."""
+    engines: list[str]
+    """That can start a sandbox on it now."""
+    usable: bool
+    failure: str | None
+    """Why the last attempt failed."""
+    updated_at: datetime | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            source=wire["source"],
+            origin=wire["origin"],
+            status=wire["status"],
+            digest=wire["digest"],
+            size_bytes=wire["size_bytes"],
+            languages=wire["languages"],
+            engines=wire["engines"],
+            usable=wire["usable"],
+            failure=wire["failure"],
+            updated_at=optional(time, wire["updated_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class ImageList:
+    """`ImageList` of the contract."""
+    images: list[Image]
+    disk_bytes: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            images=(lambda items: [Image.from_wire(item) for item in items])(wire["images"]),
+            disk_bytes=wire["disk_bytes"],
+        )
+
+
+@dataclass(frozen=True)
 class LanguageInfo:
     """`LanguageInfo` of the contract."""
     name: Language
@@ -1398,7 +1455,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "image_not_found", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""

@@ -12,6 +12,7 @@ import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
+import dev.carrel.control.files.Edits;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
@@ -67,6 +68,7 @@ public final class Control implements AutoCloseable {
   private final Execs execs;
   private final Contexts contexts;
   private final Files files;
+  private final Edits edits;
   private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
@@ -144,6 +146,7 @@ public final class Control implements AutoCloseable {
             audit,
             executions);
     files = new Files(sandboxes, settings.files(), audit);
+    edits = new Edits(sandboxes, audit);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -232,6 +235,11 @@ public final class Control implements AutoCloseable {
 
   public Files files() {
     return files;
+  }
+
+  /** Changes of parts of files. */
+  public Edits edits() {
+    return edits;
   }
 
   public Audit audit() {

@@ -8,7 +8,11 @@ import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.RequestLog;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.mcp.Catalog;
+import dev.carrel.server.mcp.McpRoutes;
 import dev.carrel.server.rest.RestApi;
+import dev.carrel.server.rest.Version;
+import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.SandboxException;
 import io.helidon.common.socket.SocketOptions;
 import io.helidon.webserver.WebServer;
@@ -31,23 +35,37 @@ public final class CarrelServer implements AutoCloseable {
 
   private final WebServer web;
   private final Connections connections;
+  private final McpRoutes mcp;
   private final String host;
 
-  private CarrelServer(WebServer web, Connections connections, String host) {
+  private CarrelServer(WebServer web, Connections connections, McpRoutes mcp, String host) {
     this.web = web;
     this.connections = connections;
+    this.mcp = mcp;
     this.host = host;
   }
 
   /** Returns once requests are answered. */
   public static CarrelServer start(
       ServerSettings settings, Control control, Authenticator authenticator) {
+    return start(settings, control, authenticator, Toolsets.catalog(control));
+  }
+
+  /**
+   * As {@link #start(ServerSettings, Control, Authenticator)}.
+   *
+   * @param catalog what is offered over MCP
+   */
+  static CarrelServer start(
+      ServerSettings settings, Control control, Authenticator authenticator, Catalog catalog) {
     InetAddress address = address(settings);
     requireFree(address, settings.port());
     var connections = new Connections(settings.readTimeout());
     var api = new RestApi(control);
     var router = new Router();
     api.addTo(router);
+    var mcp = new McpRoutes(catalog, Version.CURRENT);
+    mcp.addTo(router);
     var dispatcher =
         new Dispatcher(
             router,
@@ -85,7 +103,7 @@ public final class CarrelServer implements AutoCloseable {
       connections.close();
       throw e;
     }
-    return new CarrelServer(web, connections, address.getHostAddress());
+    return new CarrelServer(web, connections, mcp, address.getHostAddress());
   }
 
   public int port() {
@@ -104,6 +122,7 @@ public final class CarrelServer implements AutoCloseable {
    */
   public void stop() {
     connections.stop();
+    mcp.close();
     web.stop();
     connections.close();
   }

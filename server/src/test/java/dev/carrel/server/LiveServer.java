@@ -10,6 +10,8 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.server.auth.TokenFile;
+import dev.carrel.server.mcp.Catalog;
+import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
 import java.io.IOException;
@@ -31,6 +33,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -83,6 +86,16 @@ public final class LiveServer implements AutoCloseable {
   }
 
   public static LiveServer start(ServerSettings settings, Tuning tuning) {
+    return start(settings, tuning, Toolsets::catalog);
+  }
+
+  /** One that offers something of its own over MCP. */
+  public static LiveServer offering(Catalog catalog) {
+    return start(settings(), defaults -> defaults, control -> catalog);
+  }
+
+  private static LiveServer start(
+      ServerSettings settings, Tuning tuning, Function<Control, Catalog> offer) {
     try {
       Path directory = Files.createTempDirectory("carrel-server");
       Path lib = Path.of(System.getProperty("carrel.lib"));
@@ -102,7 +115,9 @@ public final class LiveServer implements AutoCloseable {
       var processOnly =
           defaults.withSandboxes(defaults.sandboxes().withEngines("process", Set.of("process")));
       Control control = Control.open(tuning.tune(processOnly), List.of(engine));
-      var server = CarrelServer.start(settings, control, TokenFile.openOrCreate(tokens));
+      var server =
+          CarrelServer.start(
+              settings, control, TokenFile.openOrCreate(tokens), offer.apply(control));
       return new LiveServer(directory, control, server);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

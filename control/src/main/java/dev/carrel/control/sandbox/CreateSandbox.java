@@ -196,6 +196,23 @@ public record CreateSandbox(
         secrets);
   }
 
+  public CreateSandbox withMetadata(Map<String, String> newMetadata) {
+    return new CreateSandbox(
+        image,
+        engine,
+        isolation,
+        isolated,
+        size,
+        expiry,
+        storage,
+        network,
+        envVars,
+        newMetadata,
+        sessionKey,
+        namespace,
+        secrets);
+  }
+
   public CreateSandbox withSessionKey(String newSessionKey) {
     return new CreateSandbox(
         image,

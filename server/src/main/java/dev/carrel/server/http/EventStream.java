@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Server-sent events to one client, each sent at once. For one thread. A write that fails means
@@ -59,6 +60,23 @@ public final class EventStream {
   public void send(String event, String field, String value) throws IOException {
     begin("event: " + event);
     text(field, value);
+    end();
+  }
+
+  /**
+   * Sends a message that needs no name.
+   *
+   * @param id where a client can resume; null: nowhere
+   */
+  public void message(@Nullable String id, Object data) throws IOException {
+    begin(id == null ? "event: message" : "id: " + id + "\nevent: message");
+    Json.write(buffer, data);
+    end();
+  }
+
+  /** Tells where a client can resume, and after which time, before there is anything to send. */
+  public void prime(String id, Duration retry) throws IOException {
+    begin("id: " + id + "\nretry: " + retry.toMillis());
     end();
   }
 

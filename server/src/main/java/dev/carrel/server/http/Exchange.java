@@ -1,5 +1,6 @@
 package dev.carrel.server.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderName;
@@ -148,13 +149,22 @@ public final class Exchange {
 
   /** The body as a JSON object. */
   public Fields fields() throws IOException {
+    return Fields.parse(wholeBody());
+  }
+
+  /** The body as JSON of any kind. */
+  public JsonNode json() throws IOException {
+    return Json.parse(wholeBody());
+  }
+
+  private byte[] wholeBody() throws IOException {
     long max = limits.maxJsonBody;
     OptionalLong length = contentLength();
     if (length.isPresent() && length.getAsLong() > max) {
       throw HttpProblem.tooLarge("body", max);
     }
     if (length.isPresent()) {
-      return Fields.parse(body().readNBytes((int) length.getAsLong()));
+      return body().readNBytes((int) length.getAsLong());
     }
     var bytes = new ByteArrayOutputStream();
     byte[] piece = new byte[8192];
@@ -164,7 +174,7 @@ public final class Exchange {
       }
       bytes.write(piece, 0, count);
     }
-    return Fields.parse(bytes.toByteArray());
+    return bytes.toByteArray();
   }
 
   public Exchange header(HeaderName name, String value) {

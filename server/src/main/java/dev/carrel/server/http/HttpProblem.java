@@ -109,7 +109,7 @@ public final class HttpProblem extends RuntimeException {
         "bytes */" + size);
   }
 
-  int status() {
+  public int status() {
     return status;
   }
 
@@ -117,7 +117,8 @@ public final class HttpProblem extends RuntimeException {
     return code;
   }
 
-  String detail() {
+  /** What is wrong, for who asked. */
+  public String detail() {
     return String.valueOf(getMessage());
   }
 

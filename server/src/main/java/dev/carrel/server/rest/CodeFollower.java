@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import dev.carrel.control.context.CodeEvent;
 import dev.carrel.control.context.CodeStream;
 import dev.carrel.server.http.EventStream;
+import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent.Channel;
 import java.io.IOException;
 import java.util.EnumMap;

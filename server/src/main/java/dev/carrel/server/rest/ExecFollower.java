@@ -2,6 +2,7 @@ package dev.carrel.server.rest;
 
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.server.http.EventStream;
+import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecEvent.Channel;
 import java.io.IOException;

@@ -7,6 +7,7 @@ import dev.carrel.control.exec.SignalScope;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;

@@ -6,8 +6,8 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 
 /** Which Carrel this is, as the build wrote it. */
-final class Version {
-  static final String CURRENT = read();
+public final class Version {
+  public static final String CURRENT = read();
 
   private Version() {}
 

@@ -1,4 +1,4 @@
-package dev.carrel.server.rest;
+package dev.carrel.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.carrel.server.rest;
+package dev.carrel.server.http;
 
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
  * One stream's bytes as text. A character that is cut by the end of a piece waits for the next one;
  * what is not UTF-8 becomes U+FFFD.
  */
-final class Utf8Text {
+public final class Utf8Text {
   private static final int LONGEST = 4;
 
   private final CharsetDecoder decoder =
@@ -20,7 +20,7 @@ final class Utf8Text {
           .onUnmappableCharacter(CodingErrorAction.REPLACE);
   private final ByteBuffer pending = ByteBuffer.allocate(LONGEST);
 
-  String decode(ByteBuffer piece) {
+  public String decode(ByteBuffer piece) {
     ByteBuffer bytes = piece;
     if (pending.position() > 0) {
       bytes = ByteBuffer.allocate(pending.position() + piece.remaining());
@@ -36,12 +36,12 @@ final class Utf8Text {
   }
 
   /** Bytes of a cut character that wait for the next piece. */
-  int pending() {
+  public int pending() {
     return pending.position();
   }
 
   /** What is left at the end of the stream. */
-  String end() {
+  public String end() {
     CharBuffer text = CharBuffer.allocate(LONGEST);
     decoder.decode(pending.flip(), text, true);
     decoder.flush(text);

@@ -1,0 +1,66 @@
+package dev.carrel.server.mcp;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.control.sandbox.Caller;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The sessions that clients have begun. Safe for many threads. */
+final class LegacySessions implements AutoCloseable {
+  private static final int MAX_PER_TENANT = 256;
+  private static final int ID_BYTES = 24;
+  private static final Duration FORGOTTEN = Duration.ofHours(4);
+
+  private final Map<String, LegacySession> sessions = new ConcurrentHashMap<>();
+  private final SecureRandom random = new SecureRandom();
+
+  /** A new session; the one that was idle for longest goes when its tenant has too many. */
+  synchronized LegacySession begin(
+      Call.Client client, String version, ObjectNode capabilities, Catalog catalog) {
+    sessions.values().stream()
+        .filter(session -> session.idle().compareTo(FORGOTTEN) > 0)
+        .toList()
+        .forEach(this::end);
+    var own =
+        sessions.values().stream()
+            .filter(session -> session.tenant().equals(client.caller().tenant()))
+            .sorted(Comparator.comparing(LegacySession::idle).reversed())
+            .toList();
+    if (own.size() >= MAX_PER_TENANT) {
+      if (own.getFirst().idle().isZero()) {
+        throw RpcError.tooMany("there are " + MAX_PER_TENANT + " busy sessions already");
+      }
+      end(own.getFirst());
+    }
+    byte[] bytes = new byte[ID_BYTES];
+    random.nextBytes(bytes);
+    String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    var session = new LegacySession(id, client, version, capabilities, catalog);
+    sessions.put(id, session);
+    return session;
+  }
+
+  /** Another caller's session does not exist. */
+  LegacySession get(Caller caller, String id) {
+    LegacySession session = sessions.get(id);
+    if (session == null || !session.belongsTo(caller)) {
+      throw RpcError.noSession();
+    }
+    session.used();
+    return session;
+  }
+
+  void end(LegacySession session) {
+    sessions.remove(session.id());
+    session.close();
+  }
+
+  @Override
+  public void close() {
+    sessions.values().forEach(this::end);
+  }
+}

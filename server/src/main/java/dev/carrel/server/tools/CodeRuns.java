@@ -1,0 +1,174 @@
+package dev.carrel.server.tools;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.control.Control;
+import dev.carrel.control.context.CodeError;
+import dev.carrel.control.context.CodeEvent;
+import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.CodeStream;
+import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.context.MimeBundle;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.server.mcp.Call;
+import dev.carrel.server.mcp.Content;
+import dev.carrel.server.mcp.ToolResult;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Code in a session, or in a sandbox of its own. */
+final class CodeRuns {
+  private static final int TIMED_OUT = 124;
+  private static final int MAX_SHOWN = 2000;
+
+  private final Control control;
+  private final Sessions sessions;
+
+  CodeRuns(Control control, Sessions sessions) {
+    this.control = control;
+    this.sessions = sessions;
+  }
+
+  ToolResult execute(Call call) throws InterruptedException {
+    JsonNode arguments = call.arguments();
+    String named = arguments.path("language").asText("");
+    if (arguments.path(Sessions.ARGUMENT).isTextual()) {
+      SandboxId id = sessions.named(call);
+      Language language =
+          named.isEmpty() ? sessions.language(call.caller(), id) : Language.parse(named);
+      return run(call, id, language, true);
+    }
+    Language language = named.isEmpty() ? Language.PYTHON : Language.parse(named);
+    Sandbox made =
+        sessions.beginOnce(
+            call.caller(),
+            language,
+            Sessions.words(arguments.path("allowed_domains")),
+            arguments.path("namespace").textValue());
+    try {
+      return run(call, made.id(), language, false);
+    } finally {
+      discard(call, made.id());
+    }
+  }
+
+  private void discard(Call call, SandboxId id) {
+    // A cancelled call has its thread interrupted, which would break the delete.
+    boolean interrupted = Thread.interrupted();
+    try {
+      control.sandboxes().delete(call.caller(), id);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private ToolResult run(Call call, SandboxId id, Language language, boolean kept)
+      throws InterruptedException {
+    var request = new ExecuteCode(call.text("code"), language, null, timeout(call.arguments()));
+    CodeResult result;
+    var live = new LiveOutput(call);
+    try (CodeStream stream = control.contexts().start(call.caller(), id, request)) {
+      result = live.wanted() ? follow(stream, live) : stream.result();
+    }
+    if (result.cause() == ExecEvent.Cause.SANDBOX_LOST) {
+      throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while the code ran");
+    }
+    return view(result, kept ? id : null);
+  }
+
+  private static CodeResult follow(CodeStream stream, LiveOutput live) throws InterruptedException {
+    while (true) {
+      switch (stream.next()) {
+        case CodeEvent.Output output when output.bytes().hasRemaining() ->
+            live.wrote(output.channel(), output.bytes());
+        case CodeEvent.Done(CodeResult result) -> {
+          return result;
+        }
+        case null -> throw new IllegalStateException("a cell ended without its end");
+        default -> {}
+      }
+    }
+  }
+
+  static @Nullable Duration timeout(JsonNode arguments) {
+    for (String name : List.of("timeout", "timeout_seconds")) {
+      JsonNode seconds = arguments.path(name);
+      if (seconds.isNumber()) {
+        return Duration.ofMillis(Math.max(1, Math.round(seconds.doubleValue() * 1000)));
+      }
+    }
+    return null;
+  }
+
+  private static ToolResult view(CodeResult result, @Nullable SandboxId session) {
+    ObjectNode node = Schemas.object().put("success", result.success());
+    if (session != null) {
+      node.put(Sessions.ARGUMENT, session.value());
+    }
+    node.put("stdout", result.stdout().text()).put("stderr", result.stderr().text());
+    MimeBundle value = result.result();
+    if (value == null) {
+      node.putNull("result");
+    } else {
+      ObjectNode bundle = node.putObject("result");
+      value.items().stream()
+          .filter(MimeBundle.Item::isText)
+          .forEach(item -> bundle.put(item.mime(), item.text()));
+    }
+    CodeError error = result.error();
+    if (error == null) {
+      node.putNull("error");
+    } else {
+      node.putObject("error")
+          .put("type", error.type())
+          .put("message", error.message())
+          .put("traceback", error.traceback());
+    }
+    node.put("exit_code", result.success() ? 0 : result.timedOut() ? TIMED_OUT : 1)
+        .put("timed_out", result.timedOut())
+        .put(
+            "truncated",
+            result.truncated() || result.stdout().truncated() || result.stderr().truncated())
+        .put("state", result.state().wireName())
+        .put("duration_ms", result.duration().toNanos() / 1e6);
+    if (result.hint() != null) {
+      node.put("hint", result.hint());
+    }
+    return withFigures(node, result.displayOutputs());
+  }
+
+  /** Pictures and sounds as content of their own; in the text only a word of them. */
+  private static ToolResult withFigures(ObjectNode node, List<MimeBundle.Item> outputs) {
+    var structured = node.putArray("display_outputs");
+    ObjectNode told = node.deepCopy();
+    var words = told.putArray("display_outputs");
+    var blocks = new ArrayList<ObjectNode>();
+    for (MimeBundle.Item item : outputs) {
+      String data = item.text();
+      structured.addObject().put("type", item.mime()).put("data", data);
+      ObjectNode word = words.addObject().put("type", item.mime());
+      if (item.mime().startsWith("image/") && !item.isText()) {
+        blocks.add(Content.image(item.mime(), data));
+        word.put("data", "(image, shown below)");
+      } else if (item.mime().startsWith("audio/")) {
+        blocks.add(Content.audio(item.mime(), data));
+        word.put("data", "(audio, attached below)");
+      } else if (data.length() > MAX_SHOWN) {
+        word.put("data", data.substring(0, MAX_SHOWN) + "…");
+      } else {
+        word.put("data", data);
+      }
+    }
+    blocks.addFirst(Content.text(told.toString()));
+    return new ToolResult(blocks, node, false);
+  }
+}

@@ -1,0 +1,19 @@
+package dev.carrel.server.tools;
+
+import dev.carrel.server.mcp.Call;
+import dev.carrel.server.mcp.Tool;
+import dev.carrel.server.mcp.ToolResult;
+import dev.carrel.spi.SandboxException;
+
+/** A tool whose results are texts, and whose failures are, too. */
+record FileTool(Tool.Info info, CodeTool.Body body) implements Tool {
+  @Override
+  public ToolResult call(Call call) throws Exception {
+    try {
+      return body.run(call);
+    } catch (SandboxException e) {
+      return ToolResult.error(
+          "Error: " + e.message() + e.hint().map(hint -> "\n" + hint).orElse(""));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package dev.carrel.server.tools;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.control.Control;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.server.mcp.Call;
+import dev.carrel.server.mcp.ToolResult;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.SandboxId;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+
+/** A line of shell; what it writes to both streams comes back in the order in which it came. */
+final class ShellTool {
+  static final String DESCRIPTION =
+      """
+      Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most 120 seconds \
+      unless timeout_ms says otherwise. Files stay; variables and the working directory do not. With \
+      run_in_background it goes on, and its output is in a file.""";
+
+  static final String INPUT =
+      """
+      "command":{"type":"string","minLength":1,"needed":true},
+      "timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":120000},
+      "run_in_background":{"type":"boolean","default":false},
+      "description":{"type":"string","description":"What it does, in a few words"}""";
+
+  private static final int USUAL_MILLIS = 120_000;
+  private static final Duration BACKGROUND = Duration.ofHours(1);
+  private static final int MAX_LINES = 2000;
+  private static final int MAX_CHARS = 30_000;
+
+  private final Control control;
+  private final Sessions sessions;
+
+  ShellTool(Control control, Sessions sessions) {
+    this.control = control;
+    this.sessions = sessions;
+  }
+
+  ToolResult run(Call call) throws InterruptedException {
+    JsonNode arguments = call.arguments();
+    SandboxId id = sessions.named(call);
+    if (arguments.path("run_in_background").asBoolean(false)) {
+      return background(call, id);
+    }
+    Duration limit = Duration.ofMillis(arguments.path("timeout_ms").asLong(USUAL_MILLIS));
+    Command command = Command.of("bash", "-c", call.text("command")).withTimeout(limit);
+    var live = new LiveOutput(call);
+    var text = new Interleaved();
+    ExecEvent.Exited end = null;
+    try (ExecStream stream = control.execs().start(call.caller(), id, ExecStart.of(command))) {
+      for (ExecEvent event; (event = stream.next()) != null; ) {
+        switch (event) {
+          case ExecEvent.Output(ExecEvent.Channel channel, ByteBuffer bytes) -> {
+            text.add(channel, bytes.duplicate());
+            live.wrote(channel, bytes);
+          }
+          case ExecEvent.Exited exited -> end = exited;
+          case ExecEvent.Started _, ExecEvent.Gap _ -> {}
+        }
+      }
+    }
+    if (end == null) {
+      throw new IllegalStateException("a command ended without its end");
+    }
+    return answer(text, end, limit);
+  }
+
+  private static ToolResult answer(Interleaved text, ExecEvent.Exited end, Duration limit) {
+    var words = new StringBuilder(text.shown(MAX_LINES, MAX_CHARS));
+    if (end.cause() == ExecEvent.Cause.TIMED_OUT) {
+      words
+          .append("\n<bash_metadata>\ncommand timed out after ")
+          .append(limit.toMillis())
+          .append("ms\n</bash_metadata>");
+    } else if (end.cause() != ExecEvent.Cause.RETURNED || end.code() != 0) {
+      words.append("\nExit code ").append(end.code());
+      if (end.cause() != ExecEvent.Cause.RETURNED) {
+        words.append(" (").append(FileTools.lower(end.cause().name())).append(')');
+      }
+      if (end.message() != null) {
+        words.append(": ").append(end.message());
+      }
+    }
+    boolean good = end.cause() == ExecEvent.Cause.RETURNED && end.code() == 0;
+    return good ? ToolResult.text(words.toString()) : ToolResult.error(words.toString().strip());
+  }
+
+  private ToolResult background(Call call, SandboxId id) throws InterruptedException {
+    // The guest keeps its output, but an agent reads files: it gets both.
+    String file = "/workspace/.logs/background_outputs/bg_" + System.nanoTime() + ".log";
+    Command command =
+        Command.of(
+                "bash",
+                "-c",
+                "mkdir -p \"${1%/*}\" && exec bash -c \"$2\" >\"$1\" 2>&1",
+                "bash",
+                file,
+                call.text("command"))
+            .withTimeout(BACKGROUND);
+    try (ExecStream stream =
+        control.execs().start(call.caller(), id, ExecStart.of(command).inBackground())) {
+      ExecEvent first = stream.next();
+      long pid = first instanceof ExecEvent.Started started ? started.pid() : 0;
+      return ToolResult.text(
+          "Command started in background (PID: %d)\nOutput file: %s\nUse Read tool to see it; the exec is %s"
+              .formatted(pid, file, stream.id()));
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package dev.carrel.server.tools;
+
+import dev.carrel.control.Control;
+import dev.carrel.server.mcp.Catalog;
+import dev.carrel.server.mcp.Tool;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Everything that clients of MCP are offered, over one control plane. */
+public final class Toolsets {
+  private static final String INSTRUCTIONS =
+      """
+      Carrel gives you a private computer. execute_code runs Python, Node, R or bash; with a session \
+      from create_session, variables and files stay from call to call. Bash, Read, Write, Edit, Glob \
+      and Grep work on the files of your usual sandbox, or of the session that you name. Files are in \
+      /workspace. There is no network until somebody allowed it: a refused connection says how to ask.""";
+
+  private Toolsets() {}
+
+  public static Catalog catalog(Control control) {
+    var sessions = new Sessions(control);
+    Map<String, List<Tool>> sets = new LinkedHashMap<>();
+    sets.put("code", CodeTools.of(control, sessions));
+    sets.put("files", FileTools.of(control, sessions));
+    return new Catalog(
+        sets,
+        Set.of("code", "files"),
+        Guides.all(),
+        List.of(new SandboxResources(control, sessions)),
+        INSTRUCTIONS);
+  }
+}

@@ -1,0 +1,216 @@
+package dev.carrel.server.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.server.LiveServer;
+import dev.carrel.server.SharedServer;
+import dev.carrel.server.mcp.McpClient;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+@ExtendWith(SharedServer.class)
+class FileToolsTest {
+  private final LiveServer server;
+  private final McpClient mcp;
+  private String session = "";
+
+  FileToolsTest(LiveServer server) {
+    this.server = server;
+    this.mcp = new McpClient(server);
+  }
+
+  @BeforeEach
+  void begin() {
+    session = server.sandboxId();
+  }
+
+  @AfterEach
+  void end() {
+    server.delete("/api/v1/sandboxes/" + session);
+  }
+
+  @Test
+  void aFileIsWrittenReadAndEdited() {
+    assertThat(write("a/b.txt", "one\ntwo\nthree\n"))
+        .isEqualTo("File written successfully: /workspace/a/b.txt");
+    assertThat(text("Read", "\"file_path\":\"a/b.txt\""))
+        .isEqualTo("     1\tone\n     2\ttwo\n     3\tthree\n");
+    assertThat(
+            text("Edit", "\"file_path\":\"a/b.txt\",\"old_string\":\"two\",\"new_string\":\"2\""))
+        .contains("File edited successfully", "-two\n+2\n", "@@ -1,3 +1,3 @@");
+    assertThat(text("Read", "\"file_path\":\"/workspace/a/b.txt\",\"offset\":2,\"limit\":1"))
+        .isEqualTo("     2\t2\n");
+  }
+
+  @Test
+  void lowerCaseNamesWorkToo() {
+    write("x", "y");
+    assertThat(text("read", "\"file_path\":\"x\"")).isEqualTo("     1\ty\n");
+    assertThat(text("bash", "\"command\":\"cat x\"")).isEqualTo("y");
+  }
+
+  @Test
+  void anEmptyFileAndAnOffsetPastTheEndAreTold() {
+    write("empty", "");
+    assertThat(text("Read", "\"file_path\":\"empty\"")).contains("contents are empty");
+    write("short", "1\n2\n");
+    assertThat(text("Read", "\"file_path\":\"short\",\"offset\":9")).contains("it has 2 lines");
+  }
+
+  @Test
+  void aBinaryFileIsNotPouredOut() {
+    text("Bash", "\"command\":\"printf 'a\\\\0b' > bin\"");
+    assertThat(error("Read", "\"file_path\":\"bin\"")).contains("is not text (3 bytes)");
+  }
+
+  @Test
+  void anImageComesAsAnImage() {
+    text(
+        "Bash",
+        "\"command\":\"echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg== | base64 -d > p.png\"");
+    JsonNode result = mcp.call("Read", arguments("\"file_path\":\"p.png\""));
+    assertThat(result.at("/content/0/type").asText()).isEqualTo("image");
+    assertThat(result.at("/content/0/data").asText()).startsWith("iVBORw0KGgo");
+  }
+
+  @Test
+  void anEditThatFitsTwiceSaysHowOftenAndWhere() {
+    write("t", "a\nb\na\n");
+    assertThat(error("Edit", "\"file_path\":\"t\",\"old_string\":\"a\",\"new_string\":\"c\""))
+        .contains("found 2 times, at lines 1, 3");
+    assertThat(
+            text(
+                "Edit",
+                "\"file_path\":\"t\",\"old_string\":\"a\",\"new_string\":\"c\",\"replace_all\":true"))
+        .contains("+c");
+    assertThat(text("Bash", "\"command\":\"cat t\"")).isEqualTo("c\nb\nc\n");
+  }
+
+  @Test
+  void anEditOfNothingIsRefused() {
+    write("t", "a");
+    assertThat(error("Edit", "\"file_path\":\"t\",\"old_string\":\"\",\"new_string\":\"c\""))
+        .contains("old_string: must not be empty");
+    assertThat(error("Edit", "\"file_path\":\"t\",\"old_string\":\"a\",\"new_string\":\"a\""))
+        .contains("old_string and new_string must be different");
+    assertThat(error("Edit", "\"file_path\":\"t\",\"old_string\":\"z\",\"new_string\":\"a\""))
+        .contains("old_string not found in file");
+  }
+
+  @Test
+  void severalEditsAreMadeTogetherOrNotAtAll() {
+    write("t", "a b c\n");
+    assertThat(
+            error(
+                "Edit",
+                "\"file_path\":\"t\",\"edits\":[{\"old_string\":\"a\",\"new_string\":\"1\"},"
+                    + "{\"old_string\":\"z\",\"new_string\":\"2\"}]"))
+        .contains("not found");
+    assertThat(text("Bash", "\"command\":\"cat t\"")).isEqualTo("a b c\n");
+    text(
+        "Edit",
+        "\"file_path\":\"t\",\"edits\":[{\"old_string\":\"a\",\"new_string\":\"1\"},"
+            + "{\"old_string\":\"1 b\",\"new_string\":\"2\"}]");
+    assertThat(text("Bash", "\"command\":\"cat t\"")).isEqualTo("2 c\n");
+  }
+
+  @Test
+  void anEditKeepsTheModeOfTheFile() {
+    text("Bash", "\"command\":\"printf 'echo old' > run && chmod 750 run\"");
+    text("Edit", "\"file_path\":\"run\",\"old_string\":\"old\",\"new_string\":\"new\"");
+    assertThat(text("Bash", "\"command\":\"stat -c %a run && ./run\"")).isEqualTo("750\nnew\n");
+  }
+
+  @Test
+  void filesAreFoundByPatternNewestFirst() {
+    text(
+        "Bash",
+        "\"command\":\"mkdir -p d/e; touch -d 2020-01-01 d/old.py; touch -d 2021-01-01 d/e/new.py; touch d/x.txt\"");
+    assertThat(text("Glob", "\"pattern\":\"**/*.py\""))
+        .isEqualTo("/workspace/d/e/new.py\n/workspace/d/old.py");
+    assertThat(text("Glob", "\"pattern\":\"*.zip\""))
+        .isEqualTo("No files found matching pattern: *.zip");
+  }
+
+  @Test
+  void linesAreFoundWithTheirNumbers() {
+    write("a.py", "import os\nprint(1)\n");
+    write("b.txt", "print(2)\n");
+    assertThat(text("Grep", "\"pattern\":\"^print\",\"glob\":\"*.py\""))
+        .isEqualTo("Found 1 matches\n/workspace/a.py:\n  Line 2: print(1)");
+    assertThat(
+            text(
+                "Grep",
+                "\"pattern\":\"PRINT\",\"case_insensitive\":true,\"output_mode\":\"files_only\""))
+        .contains("/workspace/a.py", "/workspace/b.txt");
+    assertThat(text("Grep", "\"pattern\":\"print\",\"output_mode\":\"count\",\"path\":\"b.txt\""))
+        .isEqualTo("/workspace/b.txt:1");
+    assertThat(text("Grep", "\"pattern\":\"nowhere\"")).isEqualTo("No matches found");
+  }
+
+  @Test
+  void aCommandThatFailsIsAnErrorWithItsOutput() {
+    assertThat(error("Bash", "\"command\":\"echo before; exit 7\""))
+        .isEqualTo("before\n\nExit code 7");
+  }
+
+  @Test
+  void aCommandThatTakesTooLongKeepsWhatItWrote() {
+    assertThat(error("Bash", "\"command\":\"echo begun; sleep 60 | cat\",\"timeout_ms\":500"))
+        .contains("begun", "<bash_metadata>\ncommand timed out after 500ms\n</bash_metadata>");
+  }
+
+  @Test
+  void longOutputIsCutAndSaysSo() {
+    assertThat(text("Bash", "\"command\":\"seq 50000\""))
+        .hasSizeLessThan(35_000)
+        .contains("48000 lines", "truncated");
+  }
+
+  @Test
+  void aCommandInTheBackgroundWritesToAFile() {
+    String said = text("Bash", "\"command\":\"echo done\",\"run_in_background\":true");
+    assertThat(said)
+        .contains("Command started in background (PID: ", "Output file: /workspace/.logs/");
+    String file =
+        said.lines()
+            .filter(line -> line.startsWith("Output file: "))
+            .findFirst()
+            .orElseThrow()
+            .substring(13);
+    dev.carrel.server.Eventually.until(
+        "the output is in the file",
+        () ->
+            mcp.call("Bash", arguments("\"command\":\"cat " + file + "\""))
+                .at("/content/0/text")
+                .asText()
+                .equals("done\n"));
+  }
+
+  @Test
+  void withoutASessionTheUsualSandboxIsUsed() {
+    mcp.text("Write", "{\"file_path\":\"mine\",\"content\":\"x\"}");
+    assertThat(mcp.text("Bash", "{\"command\":\"cat mine\"}")).isEqualTo("x");
+    assertThat(error("Read", "\"file_path\":\"mine\"")).contains("mine");
+  }
+
+  private String write(String path, String content) {
+    return text(
+        "Write", "\"file_path\":\"%s\",\"content\":%s".formatted(path, McpClient.quoted(content)));
+  }
+
+  private String text(String tool, String fields) {
+    return mcp.text(tool, arguments(fields));
+  }
+
+  private String error(String tool, String fields) {
+    return mcp.error(tool, arguments(fields));
+  }
+
+  private String arguments(String fields) {
+    return "{\"session_id\":\"%s\",%s}".formatted(session, fields);
+  }
+}

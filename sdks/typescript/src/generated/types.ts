@@ -557,13 +557,14 @@ export const readEgressInfo = (wire: Wire): EgressInfo => ({
 /** `EgressDecision` of the contract. */
 export interface EgressDecision {
   outcome: "allowed" | "denied" | "observed" | "failed";
-  protocol: "http" | "connect" | "socks";
+  /** `https`: a request that the proxy has read, to a host that a secret is bound to. */
+  protocol: "http" | "https" | "connect" | "socks";
   host: string;
   port: number;
   method: string | null;
   /** Of the last request, without its query. */
   path: string | null;
-  reason: "not_allowed" | "denied" | "port" | "method_or_path" | "address" | "no_tls" | "tls_name" | "tls_hidden_name" | "budget" | "token" | "malformed" | "too_many" | "unresolved" | "unreachable" | "timed_out" | null;
+  reason: "not_allowed" | "denied" | "port" | "method_or_path" | "address" | "no_tls" | "tls_name" | "tls_hidden_name" | "budget" | "canary" | "token" | "malformed" | "too_many" | "unresolved" | "unreachable" | "tls_failed" | "timed_out" | null;
   /** What decided it; null: that nothing allowed it. */
   rule: string | null;
   detail: string;
@@ -1438,6 +1439,8 @@ export interface SecretInfo {
   /** Grows with each rotation; 0 for one of the environment. */
   version: number;
   canary: boolean;
+  /** Where requests may carry it, while processes get a placeholder; empty: processes get it themselves. */
+  hosts: string[];
   source: "store" | "environment";
   createdAt: Date | null;
   updatedAt: Date | null;
@@ -1448,6 +1451,7 @@ export const readSecretInfo = (wire: Wire): SecretInfo => ({
   name: wire.name,
   version: wire.version,
   canary: wire.canary,
+  hosts: wire.hosts,
   source: wire.source,
   createdAt: optional(time, wire.created_at),
   updatedAt: optional(time, wire.updated_at),
@@ -1719,11 +1723,14 @@ export interface SecretOptions {
   namespace?: string | undefined;
   /** Nobody needs it: when it is about to leave a sandbox, that is told as `secret.canary` and the sandbox is frozen. */
   canary?: boolean | undefined;
+  /** Where requests may carry it: `api.example.com`, `*.example.com` (which is example.com too), `example.com:8443`; port 443 where none is named. Not for canaries. Stays as it is when the secret is rotated. */
+  hosts?: string[] | undefined;
 }
 
 export const writeSecretOptions = (given: SecretOptions): Wire => ({
   namespace: given.namespace,
   canary: given.canary,
+  hosts: given.hosts,
 });
 
 /** What `ApprovalDecision` of the contract takes besides what it requires. */

@@ -731,13 +731,14 @@ class EgressInfo:
 class EgressDecision:
     """`EgressDecision` of the contract."""
     outcome: Literal["allowed", "denied", "observed", "failed"]
-    protocol: Literal["http", "connect", "socks"]
+    protocol: Literal["http", "https", "connect", "socks"]
+    """`https`: a request that the proxy has read, to a host that a secret is bound to."""
     host: str
     port: int
     method: str | None
     path: str | None
     """Of the last request, without its query."""
-    reason: Literal["not_allowed", "denied", "port", "method_or_path", "address", "no_tls", "tls_name", "tls_hidden_name", "budget", "token", "malformed", "too_many", "unresolved", "unreachable", "timed_out"] | None
+    reason: Literal["not_allowed", "denied", "port", "method_or_path", "address", "no_tls", "tls_name", "tls_hidden_name", "budget", "canary", "token", "malformed", "too_many", "unresolved", "unreachable", "tls_failed", "timed_out"] | None
     rule: str | None
     """What decided it; null: that nothing allowed it."""
     detail: str
@@ -1729,6 +1730,8 @@ class SecretInfo:
     version: int
     """Grows with each rotation; 0 for one of the environment."""
     canary: bool
+    hosts: list[str]
+    """Where requests may carry it, while processes get a placeholder; empty: processes get it themselves."""
     source: Literal["store", "environment"]
     created_at: datetime | None
     updated_at: datetime | None
@@ -1740,6 +1743,7 @@ class SecretInfo:
             name=wire["name"],
             version=wire["version"],
             canary=wire["canary"],
+            hosts=wire["hosts"],
             source=wire["source"],
             created_at=optional(time, wire["created_at"]),
             updated_at=optional(time, wire["updated_at"]),
@@ -2064,6 +2068,8 @@ class SecretOptions(TypedDict, total=False):
     namespace: str
     canary: bool
     """Nobody needs it: when it is about to leave a sandbox, that is told as `secret.canary` and the sandbox is frozen."""
+    hosts: Sequence[str]
+    """Where requests may carry it: `api.example.com`, `*.example.com` (which is example.com too), `example.com:8443`; port 443 where none is named. Not for canaries. Stays as it is when the secret is rotated."""
 
 
 class DecisionOptions(TypedDict, total=False):

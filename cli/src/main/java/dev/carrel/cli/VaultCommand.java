@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -27,7 +28,8 @@ final class VaultCommand extends CommandGroup {
       footer = {
         "  carrel vault add API_KEY",
         "  pass show api | carrel vault add API_KEY",
-        "  carrel exec --secret API_KEY ID -- ./deploy"
+        "  carrel exec --secret API_KEY ID -- ./deploy",
+        "  carrel vault add API_KEY --host api.example.com   # processes get a placeholder"
       })
   static final class Add implements Callable<Integer> {
     private final Session session;
@@ -35,10 +37,24 @@ final class VaultCommand extends CommandGroup {
     @Mixin private Space space = new Space();
     @Mixin private Value value = new Value();
 
-    @Option(
-        names = "--canary",
-        description = "Nobody needs it: a sandbox that lets it out is frozen, and you are told.")
-    private boolean canary;
+    @ArgGroup(multiplicity = "0..1")
+    private Kind kind = new Kind();
+
+    /** What it is for, if not for the environment of processes. */
+    private static final class Kind {
+      @Option(
+          names = "--canary",
+          description = "Nobody needs it: a sandbox that lets it out is frozen, and you are told.")
+      private boolean canary;
+
+      @Option(
+          names = "--host",
+          paramLabel = "HOST",
+          description =
+              "Only for this host (*.example.com and example.com:8443, too; repeatable): processes"
+                  + " get a placeholder, their https requests to it the value.")
+      private List<String> hosts = List.of();
+    }
 
     Add(Session session) {
       this.session = session;
@@ -50,10 +66,14 @@ final class VaultCommand extends CommandGroup {
       String text = value.read(session);
       try (Session.Connection server = session.connect()) {
         var vault = server.carrel().vault();
-        SecretInfo made =
-            canary
-                ? vault.addCanary(space.name(), name, text)
-                : vault.add(space.name(), name, text);
+        SecretInfo made;
+        if (kind.canary) {
+          made = vault.addCanary(space.name(), name, text);
+        } else if (kind.hosts.isEmpty()) {
+          made = vault.add(space.name(), name, text);
+        } else {
+          made = vault.addBrokered(space.name(), name, text, kind.hosts);
+        }
         show(session.console(), common, made);
       }
       return 0;
@@ -111,7 +131,7 @@ final class VaultCommand extends CommandGroup {
                     info.name(),
                     info.source(),
                     info.version() == 0 ? "" : Long.toString(info.version()),
-                    info.canary() ? "canary" : "",
+                    kind(info),
                     info.updatedAt() == null ? "" : info.updatedAt().toString()));
           }
           console.table(List.of("NAME", "SOURCE", "VERSION", "KIND", "SINCE"), rows);
@@ -150,6 +170,13 @@ final class VaultCommand extends CommandGroup {
       }
       return 0;
     }
+  }
+
+  private static String kind(SecretInfo info) {
+    if (info.canary()) {
+      return "canary";
+    }
+    return info.hosts().isEmpty() ? "" : "only for " + String.join(", ", info.hosts());
   }
 
   private static void show(Console console, CommonOptions common, SecretInfo made) {

@@ -85,7 +85,13 @@ public final class Control implements AutoCloseable {
             SigningKey.openOrCreate(settings.dataDirectory().resolve("signing.key")));
     var events = new Events();
     var executions = new ExecutionEvents(events);
-    gates = new Gates(settings.network(), database, events, audit);
+    gates =
+        new Gates(
+            settings.network(),
+            settings.dataDirectory().resolve("egress-ca.pem"),
+            database,
+            events,
+            audit);
     live =
         new LiveSettings(database, audit, new Values(settings.sandboxes(), settings.queue(), true));
     images =
@@ -111,7 +117,7 @@ public final class Control implements AutoCloseable {
     images.pooled(() -> sandboxes.pools().images());
     images.listen(() -> sandboxes.pools().renew());
     egress = new Egress(sandboxes, gates);
-    vault = new Vault(settings.vault(), settings.dataDirectory(), database, events, audit);
+    vault = new Vault(settings.vault(), settings.dataDirectory(), database, gates, events, audit);
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
     gates.grants(approvals::rules);

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a sandbox wants, as far as the proxy can see it.
  *
- * @param protocol for people: {@code http}, {@code connect} or {@code socks}
+ * @param protocol for people: {@code http}, {@code https}, {@code connect} or {@code socks}
  * @param method of a plain request; null for a tunnel
  * @param path of a plain request, without the query; null for a tunnel
  */

@@ -21,19 +21,70 @@ final class Bodies {
 
   /**
    * @param chunks whether the receiver understands chunks; otherwise only what is in them is sent
+   * @param filter what the bytes of the body go through
    */
-  static void copy(Framing framing, Wire from, Wire to, boolean chunks, Meter meter)
+  static void copy(Framing framing, Wire from, Wire to, boolean chunks, Meter meter, Filter filter)
       throws IOException, RefusedException {
     switch (framing) {
       case Framing.None _ -> {}
-      case Framing.Length(long bytes) -> copy(bytes, from, to, meter);
-      case Framing.Chunked _ -> copyChunks(from, to, chunks, meter);
-      case Framing.UntilClose _ -> copyAll(from, to, meter);
+      case Framing.Length(long bytes) -> {
+        var out = new Outlet(to, false, filter);
+        copy(bytes, from, out, meter);
+        out.end();
+      }
+      case Framing.Chunked _ -> {
+        var out = new Outlet(to, chunks, filter);
+        copyChunks(from, out, meter);
+        out.end();
+      }
+      case Framing.UntilClose _ -> {
+        var out = new Outlet(to, false, filter);
+        copyAll(from, out, meter);
+        out.end();
+      }
+    }
+  }
+
+  /**
+   * Where a body goes.
+   *
+   * @param chunks whether each piece is a chunk
+   */
+  private record Outlet(Wire to, boolean chunks, Filter filter) {
+    void write(ByteBuffer piece) throws IOException, RefusedException {
+      ByteBuffer clean = filter.next(piece);
+      Gate.requireHarmless(filter);
+      send(clean);
+    }
+
+    void end() throws IOException {
+      send(filter.end());
+      if (chunks) {
+        to.write("0\r\n\r\n");
+      }
+    }
+
+    private void send(ByteBuffer piece) throws IOException {
+      if (!piece.hasRemaining()) {
+        return;
+      }
+      if (chunks) {
+        to.write(Integer.toHexString(piece.remaining()) + "\r\n");
+      }
+      to.write(piece);
+      if (chunks) {
+        to.write("\r\n");
+      }
     }
   }
 
   /** Until the sender's end. */
   static void copyAll(Wire from, Wire to, Meter meter) throws IOException, RefusedException {
+    copyAll(from, new Outlet(to, false, Filter.NONE), meter);
+  }
+
+  private static void copyAll(Wire from, Outlet to, Meter meter)
+      throws IOException, RefusedException {
     do {
       pass(from, to, Long.MAX_VALUE, meter);
     } while (from.fill());
@@ -41,6 +92,11 @@ final class Bodies {
 
   /** So many bytes. */
   static void copy(long bytes, Wire from, Wire to, Meter meter)
+      throws IOException, RefusedException {
+    copy(bytes, from, new Outlet(to, false, Filter.NONE), meter);
+  }
+
+  private static void copy(long bytes, Wire from, Outlet to, Meter meter)
       throws IOException, RefusedException {
     long left = bytes;
     while (left > 0) {
@@ -51,7 +107,7 @@ final class Bodies {
     }
   }
 
-  private static long pass(Wire from, Wire to, long most, Meter meter)
+  private static long pass(Wire from, Outlet to, long most, Meter meter)
       throws IOException, RefusedException {
     ByteBuffer input = from.input();
     int bytes = (int) Math.min(most, input.remaining());
@@ -65,7 +121,7 @@ final class Bodies {
     return bytes;
   }
 
-  private static void copyChunks(Wire from, Wire to, boolean chunks, Meter meter)
+  private static void copyChunks(Wire from, Outlet to, Meter meter)
       throws IOException, RefusedException {
     while (true) {
       var line = CHUNK.matcher(line(from, MAX_LINE));
@@ -76,15 +132,9 @@ final class Bodies {
       if (size == 0) {
         break;
       }
-      if (chunks) {
-        to.write(Long.toHexString(size) + "\r\n");
-      }
       copy(size, from, to, meter);
       if (!line(from, 0).isEmpty()) {
         throw RefusedException.malformed("a chunk is longer than it says");
-      }
-      if (chunks) {
-        to.write("\r\n");
       }
     }
     // Trailers are fields that nobody has checked: they end here.
@@ -94,9 +144,6 @@ final class Bodies {
       if (left < 0) {
         throw RefusedException.malformed("too many trailers");
       }
-    }
-    if (chunks) {
-      to.write("0\r\n\r\n");
     }
   }
 

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What was decided about one thing that a sandbox wanted.
  *
- * @param protocol {@code http}, {@code connect} or {@code socks}
+ * @param protocol {@code http}, {@code https}, {@code connect} or {@code socks}
  * @param host canonical; as it came when it could not be read
  * @param port 0: not known
  * @param method of a plain request

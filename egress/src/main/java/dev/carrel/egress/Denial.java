@@ -65,6 +65,10 @@ final class Denial {
       case TLS_NAME, TLS_HIDDEN_NAME ->
           "let the TLS client name the host that it asked the proxy for, without ECH";
       case BUDGET -> "the sandbox has used up what it may send and receive";
+      case CANARY -> "the value of a secret is in it that has no business there";
+      case TLS_FAILED ->
+          "the proxy speaks TLS with both ends here, since a secret is bound to this host; trust the"
+              + " certificates in SSL_CERT_FILE, and see what the detail says of the server's";
       case TOKEN -> "use the proxy as HTTP_PROXY gives it, with its token";
       case MALFORMED -> "send a plain HTTP/1.1 request, CONNECT or SOCKS5";
       case TOO_MANY -> "close connections that are not needed, and try again";

@@ -1,8 +1,13 @@
 package dev.carrel.egress;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Takes the requests of one client to servers. Keeps the connection to the last one of them. */
@@ -12,12 +17,14 @@ final class Forwarding {
 
   private final Session session;
   private final Wire client;
+  private final Upstream upstream;
   private @Nullable Wire kept;
   private @Nullable Target keptTo;
 
-  Forwarding(Session session) {
+  Forwarding(Session session, Wire client, Upstream upstream) {
     this.session = session;
-    this.client = session.client();
+    this.client = client;
+    this.upstream = upstream;
   }
 
   /**
@@ -28,17 +35,31 @@ final class Forwarding {
   boolean forward(HttpRequest request) throws IOException, InterruptedException, RefusedException {
     Exchange exchange = null;
     Wire again = takeKept(request);
+    String head = head(request);
     if (again != null) {
-      exchange = ask(request, again);
+      exchange = ask(request, head, again);
     }
     if (exchange == null) {
-      exchange = ask(request, session.dial(request.asked().target()));
+      exchange = ask(request, head, upstream.dial(request.asked().target()));
     }
     if (exchange == null) {
       throw new RefusedException(
           Reason.UNREACHABLE, request.asked().target() + " hung up without an answer");
     }
     return relay(request, exchange);
+  }
+
+  /** Only who has shown a certificate for its name is sent the values of secrets. */
+  private String head(HttpRequest request) throws RefusedException {
+    if (!request.secure()) {
+      return request.upstreamHead();
+    }
+    try {
+      return request.upstreamHead(new Filling(session.gate().broker(), request.asked().target()));
+    } catch (UncheckedIOException e) {
+      throw new RefusedException(
+          Reason.UNREACHABLE, "a secret cannot be used now: " + e.getMessage());
+    }
   }
 
   /**
@@ -60,14 +81,13 @@ final class Forwarding {
         && REPEATABLE.contains(String.valueOf(request.asked().method()))) {
       return wire;
     }
-    session.drop(wire);
+    upstream.drop(wire);
     return null;
   }
 
   /** Sends the request and reads the head of the answer; null when the server hung up. */
-  private @Nullable Exchange ask(HttpRequest request, Wire server)
+  private @Nullable Exchange ask(HttpRequest request, String head, Wire server)
       throws IOException, RefusedException {
-    String head = request.upstreamHead();
     session.out().pass(head.length());
     HttpHead answer;
     Thread body = null;
@@ -82,7 +102,7 @@ final class Forwarding {
     }
     if (answer == null) {
       if (body == null) {
-        session.drop(server);
+        upstream.drop(server);
       }
       return null;
     }
@@ -91,7 +111,8 @@ final class Forwarding {
 
   private void sendBody(HttpRequest request, Wire server) throws IOException {
     try {
-      Bodies.copy(request.framing(), client, server, true, session.out());
+      Filter filter = session.gate().broker().out();
+      Bodies.copy(request.framing(), client, server, true, session.out(), filter);
     } catch (RefusedException e) {
       session.gate().refused(request.asked(), e);
       session.close();
@@ -123,7 +144,7 @@ final class Forwarding {
     HttpHead answer = exchange.answer();
     while (answer.start().get(1).startsWith("1")) {
       if (request.version() > 0) {
-        client.write(head(answer, new Framing.None(), true, false));
+        client.write(head(answer, ""));
       }
       answer = readAnswer(server);
       if (answer == null) {
@@ -131,13 +152,20 @@ final class Forwarding {
       }
     }
     Framing framing = framing(request, answer);
+    if (request.secure() && framing.hasBody()) {
+      requireReadable(request, answer);
+    }
     boolean readable = request.version() > 0 || !(framing instanceof Framing.Chunked);
     boolean open = !(framing instanceof Framing.UntilClose);
     boolean keeps = request.keepsAlive() && open && readable;
-    boolean isHead = "HEAD".equals(request.asked().method());
-    client.write(head(answer, readable ? framing : new Framing.UntilClose(), keeps, isHead));
+    String last =
+        ("HEAD".equals(request.asked().method()) ? length(answer) : "")
+            + (readable ? framing.field() : "")
+            + (keeps ? "" : "Connection: close\r\n");
+    client.write(head(answer, last));
     try {
-      Bodies.copy(framing, server, client, readable, session.in());
+      Filter filter = session.gate().broker().in();
+      Bodies.copy(framing, server, client, readable, session.in(), filter);
     } catch (RefusedException e) {
       session.gate().refused(request.asked(), e);
       return false;
@@ -151,9 +179,21 @@ final class Forwarding {
       kept = server;
       keptTo = request.asked().target();
     } else {
-      session.drop(server);
+      upstream.drop(server);
     }
     return keeps;
+  }
+
+  /** What is compressed could hold the very value that must not come in. */
+  private static void requireReadable(HttpRequest request, HttpHead answer)
+      throws RefusedException {
+    if (answer.values("Content-Encoding").stream().anyMatch(c -> !c.equalsIgnoreCase("identity"))) {
+      throw new RefusedException(
+          Reason.UNREACHABLE,
+          request.asked().target()
+              + " answers compressed although it was asked not to, so that its answer cannot be"
+              + " searched for secrets");
+    }
   }
 
   private static Framing framing(HttpRequest request, HttpHead answer) throws RefusedException {
@@ -170,18 +210,36 @@ final class Forwarding {
     return framing == null ? new Framing.UntilClose() : framing;
   }
 
-  private static String head(HttpHead answer, Framing framing, boolean keeps, boolean isHead) {
+  /**
+   * @param last fields of our own
+   */
+  private byte[] head(HttpHead answer, String last) {
     var text = new StringBuilder(512).append("HTTP/1.1 ").append(answer.start().get(1)).append(' ');
     text.append(answer.start().size() > 2 ? answer.start().get(2) : "").append("\r\n");
     for (HttpHead.Field field : answer.endToEnd()) {
       text.append(field.name()).append(": ").append(field.value()).append("\r\n");
     }
-    if (isHead) {
-      answer
-          .values("Content-Length")
-          .forEach(length -> text.append("Content-Length: ").append(length).append("\r\n"));
-    }
-    text.append(framing.field());
-    return text.append(keeps ? "" : "Connection: close\r\n").append("\r\n").toString();
+    Filter filter = session.gate().broker().in();
+    var bytes = new ByteArrayOutputStream(text.length());
+    write(filter.next(ByteBuffer.wrap(latin(text.toString()))), bytes);
+    write(filter.end(), bytes);
+    bytes.writeBytes(latin(last + "\r\n"));
+    return bytes.toByteArray();
+  }
+
+  private static void write(ByteBuffer piece, ByteArrayOutputStream to) {
+    byte[] bytes = new byte[piece.remaining()];
+    piece.get(bytes);
+    to.writeBytes(bytes);
+  }
+
+  private static byte[] latin(String text) {
+    return text.getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  private static String length(HttpHead answer) {
+    return answer.values("Content-Length").stream()
+        .map(length -> "Content-Length: " + length + "\r\n")
+        .collect(Collectors.joining());
   }
 }

@@ -1,7 +1,9 @@
 package dev.carrel.egress;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -26,6 +28,7 @@ public final class Gate implements AutoCloseable {
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Pace pace = new Pace();
   private volatile Policy policy = Policy.NOTHING;
+  private volatile Broker broker = Broker.NONE;
   private volatile long usedBefore;
 
   /** Who is told of everything that was decided; must not block. */
@@ -53,6 +56,29 @@ public final class Gate implements AutoCloseable {
 
   public Policy policy() {
     return policy;
+  }
+
+  /** What it has to know of secrets; holds from the next request or tunnel on. */
+  public void broker(Broker newBroker) {
+    broker = newBroker;
+  }
+
+  Broker broker() {
+    return broker;
+  }
+
+  /** Throws when the text has something in it that must not leave. */
+  void requireHarmless(String text) throws RefusedException {
+    Filter filter = broker.out();
+    filter.next(ByteBuffer.wrap(text.getBytes(StandardCharsets.ISO_8859_1)));
+    requireHarmless(filter);
+  }
+
+  static void requireHarmless(Filter filter) throws RefusedException {
+    String found = filter.found();
+    if (found != null) {
+      throw new RefusedException(Reason.CANARY, found);
+    }
   }
 
   /** Counts what was used before this gate was opened. */

@@ -28,7 +28,7 @@ public record HostPattern(Host host, boolean below, int port) {
     return new HostPattern(target.host(), below, named ? target.port() : 0);
   }
 
-  boolean matches(Host other) {
+  public boolean matches(Host other) {
     return below ? other.within(host) : other.equals(host);
   }
 

@@ -12,6 +12,7 @@ final class HttpSide {
   private final Session session;
   private final Wire client;
   private final @Nullable Target origin;
+  private final boolean secure;
   private final Forwarding forwarding;
 
   /**
@@ -21,7 +22,19 @@ final class HttpSide {
     this.session = session;
     this.client = session.client();
     this.origin = origin;
-    this.forwarding = new Forwarding(session);
+    this.secure = false;
+    this.forwarding = new Forwarding(session, client, Upstream.plain(session));
+  }
+
+  /**
+   * @param inside a client that speaks through TLS
+   */
+  HttpSide(Session session, Target origin, Wire inside, TlsUpstream upstream) {
+    this.session = session;
+    this.client = inside;
+    this.origin = origin;
+    this.secure = true;
+    this.forwarding = new Forwarding(session, inside, upstream);
   }
 
   void serve() throws IOException, InterruptedException {
@@ -49,7 +62,7 @@ final class HttpSide {
       // Within a tunnel requests are the server's business; the tunnel itself was asked for with a
       // token.
       Tokens.Bearer bearer = origin == null ? session.bearer(head) : null;
-      request = HttpRequest.of(head, origin);
+      request = HttpRequest.of(head, origin, secure);
       if (bearer != null) {
         bearer.require(request.asked().target());
       }
@@ -63,6 +76,7 @@ final class HttpSide {
       return connect(request.asked());
     }
     try {
+      session.gate().requireHarmless(request.upstreamHead());
       session.dialler().permit(session.gate(), request.asked());
       return forwarding.forward(request);
     } catch (RefusedException e) {

@@ -13,11 +13,13 @@ public enum Reason {
   TLS_NAME(403),
   TLS_HIDDEN_NAME(403),
   BUDGET(403),
+  CANARY(403),
   TOKEN(407),
   MALFORMED(400),
   TOO_MANY(503),
   UNRESOLVED(502),
   UNREACHABLE(502),
+  TLS_FAILED(502),
   TIMED_OUT(504);
 
   private final int status;

@@ -114,9 +114,10 @@ final class Socks {
           TLS_NAME,
           TLS_HIDDEN_NAME,
           BUDGET,
+          CANARY,
           TOKEN ->
           NOT_ALLOWED;
-      case UNRESOLVED, UNREACHABLE -> UNREACHABLE;
+      case UNRESOLVED, UNREACHABLE, TLS_FAILED -> UNREACHABLE;
       case TIMED_OUT -> TIMED_OUT;
       case MALFORMED, TOO_MANY -> GENERAL;
     };

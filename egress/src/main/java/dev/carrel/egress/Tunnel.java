@@ -25,6 +25,7 @@ final class Tunnel {
   private final Wire client;
   private @Nullable Wire server;
   private boolean needsTls;
+  private boolean intercepted;
   private volatile boolean again;
 
   Tunnel(Session session, Asked asked) {
@@ -34,18 +35,24 @@ final class Tunnel {
   }
 
   /**
-   * Connects, unless it is to the plain web: there each request is looked at and goes by itself.
+   * Connects, unless it is to the plain web or to a host that a secret is bound to: there each
+   * request is looked at and goes by itself.
    */
   void open() throws RefusedException, IOException, InterruptedException {
     Target target = asked.target();
+    session.gate().requireHarmless(target.toString());
+    intercepted = session.gate().broker().brokers(target);
     Judge.Pass pass;
     try {
       pass = session.dialler().permit(session.gate(), asked);
     } catch (RefusedException e) {
-      if (target.port() == WEB && e.reason() == Reason.METHOD_OR_PATH) {
+      if ((target.port() == WEB || intercepted) && e.reason() == Reason.METHOD_OR_PATH) {
         return;
       }
       throw e;
+    }
+    if (intercepted) {
+      return;
     }
     needsTls = target.port() == TLS || !pass.namesPort();
     if (pass.namesPort() || target.port() != WEB) {
@@ -55,6 +62,13 @@ final class Tunnel {
 
   /** Returns when both sides have ended. The client knows already that it is connected. */
   void run() throws IOException, InterruptedException {
+    if (intercepted) {
+      session.within(HELLO);
+      if (hello(true) > 0) {
+        new Interception(session, asked).run();
+      }
+      return;
+    }
     Wire to = server;
     if (to == null) {
       new HttpSide(session, asked.target()).serve();
@@ -63,18 +77,12 @@ final class Tunnel {
     session.holds(asked);
     Thread down = needsTls ? null : session.start("down", () -> down(to));
     session.within(HELLO);
-    int hello;
-    try {
-      hello = new TlsCheck(asked.target(), needsTls).check(client);
-    } catch (RefusedException e) {
-      session.gate().refused(asked, e);
-      if (down == null) {
-        client.write(ALERT);
-      }
+    int hello = hello(down == null);
+    if (hello < 0) {
       return;
     }
     // Here a tunnel becomes bytes: nothing has been sent to the server yet, and the whole hello
-    // lies in the client's input. Whoever wants to speak TLS with the client itself begins here.
+    // lies in the client's input.
     session.touch();
     if (down == null) {
       down = session.start("down", () -> down(to));
@@ -90,6 +98,24 @@ final class Tunnel {
       return;
     }
     down.join();
+  }
+
+  /**
+   * How many of the client's next bytes are a hello that names the right host; negative: it names
+   * another, and was told so.
+   *
+   * @param first whether the client has heard nothing yet
+   */
+  private int hello(boolean first) throws IOException {
+    try {
+      return new TlsCheck(asked.target(), needsTls || intercepted).check(client);
+    } catch (RefusedException e) {
+      session.gate().refused(asked, e);
+      if (first) {
+        client.write(ALERT);
+      }
+      return -1;
+    }
   }
 
   /** Sends the hello alone, and what follows only once it is known not to be another hello. */

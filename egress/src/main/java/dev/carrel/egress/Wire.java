@@ -3,18 +3,19 @@ package dev.carrel.egress;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /** A connection with what was read from it and not used yet. One thread reads, one writes. */
 final class Wire implements Closeable {
-  private final SocketChannel channel;
+  private final ByteChannel channel;
   private final ByteBuffer input;
 
   /**
    * @param input empty; its size bounds what is read ahead
    */
-  Wire(SocketChannel channel, ByteBuffer input) {
+  Wire(ByteChannel channel, ByteBuffer input) {
     this.channel = channel;
     this.input = input.clear().flip();
   }
@@ -62,8 +63,9 @@ final class Wire implements Closeable {
     write(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
+  /** What only a socket can do: the other direction stays open. */
   void endOutput() throws IOException {
-    channel.shutdownOutput();
+    ((SocketChannel) channel).shutdownOutput();
   }
 
   @Override

@@ -175,6 +175,10 @@ final class ProxyFixture implements AutoCloseable {
       this.channel = channel;
     }
 
+    SocketChannel channel() {
+      return channel;
+    }
+
     void send(String text) throws IOException {
       send(text.getBytes(StandardCharsets.ISO_8859_1));
     }

@@ -380,10 +380,13 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     boolean started = false;
     try {
       CreateContext request = context.request();
+      // First, since they may add to what every process of the sandbox gets.
+      Map<String, String> ofAll = vault.inject(caller, sandbox, sandbox.secrets());
+      Map<String, String> own = vault.inject(caller, sandbox, request.secrets());
       var environment = new HashMap<>(sandbox.environment());
-      environment.putAll(vault.inject(caller, sandbox, sandbox.secrets()));
+      environment.putAll(ofAll);
       environment.putAll(request.environment());
-      environment.putAll(vault.inject(caller, sandbox, request.secrets()));
+      environment.putAll(own);
       boolean usual =
           request.cwd() == null
               && (request.preload() == null || request.preload() == settings.preload());

@@ -8,6 +8,7 @@ import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.WayOut;
 import dev.carrel.control.store.Database;
+import dev.carrel.egress.Broker;
 import dev.carrel.egress.EgressProxy;
 import dev.carrel.egress.Gate;
 import dev.carrel.egress.HostPattern;
@@ -15,6 +16,7 @@ import dev.carrel.egress.PackageSources;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Presets;
 import dev.carrel.egress.Rule;
+import dev.carrel.egress.TlsEnds;
 import dev.carrel.egress.Tokens;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -61,6 +63,7 @@ public final class Gates implements WayOut, AutoCloseable {
   private final Presets presets;
   private final Map<String, String> environment;
   private final EgressStore store;
+  private final Trust trust;
   private final Events events;
   private final Audit audit;
   private final Map<SandboxId, Opened> open = new ConcurrentHashMap<>();
@@ -69,12 +72,20 @@ public final class Gates implements WayOut, AutoCloseable {
   private volatile boolean closed;
   private volatile Function<Sandbox, List<Rule>> grants = _ -> List.of();
 
-  public Gates(NetworkSettings settings, Database database, Events events, Audit audit) {
+  /**
+   * @param authority where the key is, or will be, that vouches for hosts which secrets are bound
+   *     to
+   */
+  public Gates(
+      NetworkSettings settings, Path authority, Database database, Events events, Audit audit) {
     this.settings = settings;
     var packages = new PackageSources(settings.packages());
     this.presets = new KnownPresets(packages);
     this.environment = packages.environment();
     this.store = new EgressStore(database);
+    this.trust =
+        new Trust(
+            new TlsEnds(authority, settings.upstreamCas()), settings.directory(), environment);
     this.events = events;
     this.audit = audit;
     try {
@@ -149,7 +160,9 @@ public final class Gates implements WayOut, AutoCloseable {
         Files.createDirectory(folder, OURS);
         Files.setPosixFilePermissions(folder, PASSABLE);
       }
-      Opened old = open.put(id, new Opened(proxy.open(id.value(), socket, log), log));
+      Gate gate = proxy.open(id.value(), socket, log);
+      gate.broker(Broker.UNKNOWN);
+      Opened old = open.put(id, new Opened(gate, log));
       if (old != null) {
         throw new IllegalStateException("sandbox " + id + " has two gates");
       }
@@ -242,6 +255,26 @@ public final class Gates implements WayOut, AutoCloseable {
         : policy.withAllow(Stream.concat(policy.allow().stream(), granted.stream()).toList());
   }
 
+  /** What the sandbox's gate has to know of secrets; until this is called nothing passes it. */
+  public void broker(SandboxId id, Broker broker) {
+    require(id).gate.broker(broker);
+  }
+
+  /** With what the proxy takes both ends of TLS. */
+  public TlsEnds ends() {
+    return trust.ends();
+  }
+
+  /**
+   * Lets a sandbox know the authority that vouches for hosts which secrets are bound to.
+   *
+   * @param hostFiles whether it sees the host's own files
+   * @return the variables that tell its programs
+   */
+  public Map<String, String> trust(SandboxId id, boolean hostFiles) {
+    return trust.giveTo(settings.directory().resolve(id.value()), hostFiles);
+  }
+
   private Opened require(SandboxId id) {
     Opened opened = open.get(id);
     if (opened == null) {
@@ -271,7 +304,7 @@ public final class Gates implements WayOut, AutoCloseable {
     try (Stream<Path> folders = Files.list(settings.directory())) {
       for (Path folder : folders.toList()) {
         boolean known = open.keySet().stream().anyMatch(id -> folder.endsWith(id.value()));
-        if (!known) {
+        if (!known && Files.isDirectory(folder)) {
           removeFolder(folder);
         }
       }
@@ -283,6 +316,7 @@ public final class Gates implements WayOut, AutoCloseable {
   private static void removeFolder(Path folder) {
     try {
       Files.deleteIfExists(folder.resolve(SOCKET));
+      Files.deleteIfExists(folder.resolve(Trust.FILE));
       Files.deleteIfExists(folder);
     } catch (IOException e) {
       // The next start sweeps it.

@@ -3,6 +3,7 @@ package dev.carrel.control.egress;
 import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.PackageHost;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param allowObserve whether a policy may only look, which lets everything pass
  * @param packages whose package clients say where packages come from
  * @param tokens the proxy over TCP too; null: there is none
+ * @param upstreamCas files with certificates that servers are believed by, beside the host's own,
+ *     where the proxy itself speaks TLS with them
  */
 public record NetworkSettings(
     Path directory,
@@ -21,8 +24,10 @@ public record NetworkSettings(
     Set<String> usualPresets,
     boolean allowObserve,
     PackageHost packages,
-    @Nullable TokenSettings tokens) {
+    @Nullable TokenSettings tokens,
+    List<Path> upstreamCas) {
   public NetworkSettings {
+    upstreamCas = List.copyOf(upstreamCas);
     usualPresets = Set.copyOf(usualPresets);
   }
 
@@ -33,22 +38,32 @@ public record NetworkSettings(
         Set.of("packages", "github"),
         false,
         PackageHost.none(),
-        null);
+        null,
+        List.of());
   }
 
   public NetworkSettings withProxy(EgressSettings newProxy) {
-    return new NetworkSettings(directory, newProxy, usualPresets, allowObserve, packages, tokens);
+    return new NetworkSettings(
+        directory, newProxy, usualPresets, allowObserve, packages, tokens, upstreamCas);
   }
 
   public NetworkSettings withAllowObserve(boolean newAllowObserve) {
-    return new NetworkSettings(directory, proxy, usualPresets, newAllowObserve, packages, tokens);
+    return new NetworkSettings(
+        directory, proxy, usualPresets, newAllowObserve, packages, tokens, upstreamCas);
   }
 
   public NetworkSettings withPackages(PackageHost newPackages) {
-    return new NetworkSettings(directory, proxy, usualPresets, allowObserve, newPackages, tokens);
+    return new NetworkSettings(
+        directory, proxy, usualPresets, allowObserve, newPackages, tokens, upstreamCas);
   }
 
   public NetworkSettings withTokens(TokenSettings newTokens) {
-    return new NetworkSettings(directory, proxy, usualPresets, allowObserve, packages, newTokens);
+    return new NetworkSettings(
+        directory, proxy, usualPresets, allowObserve, packages, newTokens, upstreamCas);
+  }
+
+  public NetworkSettings withUpstreamCas(List<Path> newUpstreamCas) {
+    return new NetworkSettings(
+        directory, proxy, usualPresets, allowObserve, packages, tokens, newUpstreamCas);
   }
 }

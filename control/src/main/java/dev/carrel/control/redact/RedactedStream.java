@@ -15,15 +15,23 @@ public final class RedactedStream {
 
   private final Redaction redaction;
   private final boolean sameLength;
+  private final boolean canariesOnly;
   private final Spans found = new Spans();
   private byte[] held = {};
   // So many of the held bytes belong to something that was masked already.
   private int covered;
   private boolean known;
+  private boolean alarmed;
 
-  RedactedStream(Redaction redaction, boolean sameLength) {
+  RedactedStream(Redaction redaction, boolean sameLength, boolean canariesOnly) {
     this.redaction = redaction;
     this.sameLength = sameLength;
+    this.canariesOnly = canariesOnly;
+  }
+
+  /** Whether a canary was in it so far, or could have been. */
+  public boolean alarmed() {
+    return alarmed || redaction.hidden();
   }
 
   /** Whether what comes now has passed before: then its canaries were told already. */
@@ -36,7 +44,7 @@ public final class RedactedStream {
     if (redaction.hidden()) {
       return hide(piece.remaining());
     }
-    Patterns patterns = redaction.patterns();
+    Patterns patterns = canariesOnly ? redaction.canaries() : redaction.patterns();
     if (patterns == null) {
       return piece;
     }
@@ -58,6 +66,7 @@ public final class RedactedStream {
       found.add(from, from + covered);
     }
     patterns.find(data, from, to, found);
+    alarmed |= !found.canaries().isEmpty();
     if (!known) {
       redaction.tell(found);
     }

@@ -22,6 +22,7 @@ public final class Redaction {
 
   private final Consumer<String> alarm;
   private volatile @Nullable Patterns patterns;
+  private volatile @Nullable Patterns canaries;
   private volatile boolean hidden;
   private List<Protected> values = List.of();
 
@@ -39,6 +40,8 @@ public final class Redaction {
     if (all.size() > values.size()) {
       values = List.copyOf(all);
       patterns = new Patterns(values);
+      List<Protected> alarming = values.stream().filter(Protected::canary).toList();
+      canaries = alarming.isEmpty() ? null : new Patterns(alarming);
     }
   }
 
@@ -67,12 +70,26 @@ public final class Redaction {
 
   /** A stream of bytes on its way out, in pieces. */
   public RedactedStream stream() {
-    return new RedactedStream(this, false);
+    return new RedactedStream(this, false, false);
   }
 
   /** As {@link #stream()}, with as many bytes as went in. */
   public RedactedStream sameLengthStream() {
-    return new RedactedStream(this, true);
+    return new RedactedStream(this, true, false);
+  }
+
+  /** Whether there is anything whose leaving is an alarm. */
+  public boolean watches() {
+    return canaries != null || hidden;
+  }
+
+  @Nullable Patterns canaries() {
+    return canaries;
+  }
+
+  /** As {@link #sameLengthStream()}, for what may have secrets in it but no canaries. */
+  public RedactedStream canaryStream() {
+    return new RedactedStream(this, true, true);
   }
 
   /** The longest that a value can be in any form; zero: there is none. */

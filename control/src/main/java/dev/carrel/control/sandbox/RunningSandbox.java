@@ -65,6 +65,7 @@ public final class RunningSandbox {
   private final Queue<Runnable> whenAwake = new ConcurrentLinkedQueue<>();
   private volatile Sandbox row;
   private volatile Map<String, String> environment;
+  private Map<String, String> trusted = Map.of();
   private volatile long lastActivityMillis;
   private volatile @Nullable String lastCommand;
   private volatile boolean unsaved;
@@ -135,6 +136,17 @@ public final class RunningSandbox {
   /** What every command gets, its own variables not counted. */
   public Map<String, String> environment() {
     return environment;
+  }
+
+  /**
+   * Variables by which its programs know another authority. From now on every command gets them;
+   * what the owner set goes over them.
+   */
+  public synchronized void trust(Map<String, String> variables) {
+    var all = new LinkedHashMap<>(network);
+    all.putAll(variables);
+    trusted = Map.copyOf(variables);
+    environment = environment(all, row.envVars());
   }
 
   /** What every sandbox has before its owner adds to it. */
@@ -328,9 +340,9 @@ public final class RunningSandbox {
     return row;
   }
 
-  void row(Sandbox newRow) {
+  synchronized void row(Sandbox newRow) {
     row = newRow;
-    environment = environment(network, newRow.envVars());
+    trust(trusted);
   }
 
   /** The sandbox with its present counters. */

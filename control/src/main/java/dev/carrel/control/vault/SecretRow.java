@@ -6,12 +6,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A secret at rest.
  *
  * @param id of this secret, for as long as it has this name
+ * @param hosts that requests may carry it to; empty: processes get it themselves
  */
 @SuppressWarnings("ArrayRecordComponent") // never changed
 record SecretRow(
@@ -21,9 +23,13 @@ record SecretRow(
     String name,
     long version,
     boolean canary,
+    List<String> hosts,
     byte[] sealed,
     Instant createdAt,
     Instant updatedAt) {
+  SecretRow {
+    hosts = List.copyOf(hosts);
+  }
 
   /** What this value is, as it is bound to it: no other row can pass for it. */
   static byte[] identity(
@@ -33,7 +39,8 @@ record SecretRow(
       String namespace,
       String name,
       long version,
-      boolean canary) {
+      boolean canary,
+      List<String> hosts) {
     var bytes = new ByteArrayOutputStream();
     try (var out = new DataOutputStream(bytes)) {
       for (String part : new String[] {use, id, tenant, namespace, name}) {
@@ -43,6 +50,10 @@ record SecretRow(
       }
       out.writeLong(version);
       out.writeBoolean(canary);
+      // Written only where there are some: rows without are as old as the vault.
+      for (String host : hosts) {
+        out.writeUTF(host);
+      }
     } catch (IOException e) {
       throw new UncheckedIOException("memory does not fail", e);
     }
@@ -50,7 +61,7 @@ record SecretRow(
   }
 
   byte[] identity() {
-    return identity("secret", id, tenant, namespace, name, version, canary);
+    return identity("secret", id, tenant, namespace, name, version, canary, hosts);
   }
 
   /** Null when it is not what was sealed. */
@@ -60,6 +71,7 @@ record SecretRow(
   }
 
   Secret view() {
-    return new Secret(namespace, name, version, canary, Secret.Source.STORE, createdAt, updatedAt);
+    return new Secret(
+        namespace, name, version, canary, hosts, Secret.Source.STORE, createdAt, updatedAt);
   }
 }

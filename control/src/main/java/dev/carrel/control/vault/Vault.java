@@ -4,6 +4,7 @@ import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.redact.Protected;
 import dev.carrel.control.sandbox.Caller;
@@ -27,8 +28,10 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,28 +52,43 @@ public final class Vault implements SandboxListener {
   private final EnvironmentSecrets environment;
   private final Events events;
   private final Audit audit;
+  private final Brokers brokers;
   private final Map<Place, SecretRow> rows = new ConcurrentHashMap<>();
   // Who changes something waits for the disk; who uses a secret waits for nobody.
   private final Object changing = new Object();
   private final boolean damaged;
   private volatile boolean traced;
 
-  private record Place(String tenant, String namespace, String name) {}
+  record Place(String tenant, String namespace, String name) {}
 
-  /** A value with all that is told of it elsewhere. */
-  private record Opened(Protected value, SecretRow trace) {}
+  /**
+   * A value with all that is told of it elsewhere.
+   *
+   * @param hosts that requests may carry it to
+   */
+  record Opened(Protected value, SecretRow trace, List<String> hosts) {
+    Opened {
+      hosts = List.copyOf(hosts);
+    }
+  }
 
   /**
    * @param directory where the key and the seal are, if the settings bring no key
    */
   public Vault(
-      VaultSettings settings, Path directory, Database database, Events events, Audit audit) {
+      VaultSettings settings,
+      Path directory,
+      Database database,
+      Gates gates,
+      Events events,
+      Audit audit) {
     this.key = VaultKey.open(settings.key(), directory.resolve("vault.key"));
     this.seal = new VaultSeal(key, directory.resolve("vault.seal"));
     this.store = new VaultStore(database);
     this.environment = new EnvironmentSecrets(settings.environment());
     this.events = events;
     this.audit = audit;
+    this.brokers = new Brokers(this, store, key, gates, audit);
     List<SecretRow> stored = store.all();
     stored.forEach(row -> rows.put(place(row), row));
     this.damaged = !seal.fits(stored) || stored.stream().anyMatch(row -> row.open(key) == null);
@@ -82,11 +100,30 @@ public final class Vault implements SandboxListener {
     }
   }
 
-  /** Keeps a new one. */
+  /** Keeps a new one that processes get in their environment. */
   public Secret add(
       Caller caller, @Nullable String namespace, String name, String value, boolean canary) {
+    return add(caller, namespace, name, value, canary, List.of());
+  }
+
+  /**
+   * Keeps a new one.
+   *
+   * @param hosts where requests may carry it; where there are any, no process ever gets its value
+   */
+  public Secret add(
+      Caller caller,
+      @Nullable String namespace,
+      String name,
+      String value,
+      boolean canary,
+      List<String> hosts) {
     Place place = place(caller, namespace, name);
     Secret.checkValue(value);
+    List<String> bound = Secret.checkHosts(hosts, canary);
+    if (!bound.isEmpty()) {
+      Secret.checkBrokered(value);
+    }
     synchronized (changing) {
       requireWhole();
       if (rows.containsKey(place)) {
@@ -101,7 +138,8 @@ public final class Vault implements SandboxListener {
             ErrorCode.LIMIT_REACHED, "a tenant has at most " + MAX_PER_TENANT + " secrets");
       }
       Instant now = now();
-      SecretRow row = sealed(UUID.randomUUID().toString(), place, 1, canary, value, now, now);
+      SecretRow row =
+          sealed(UUID.randomUUID().toString(), place, 1, canary, bound, value, now, now);
       put(row);
       note(caller, "secret.add", place);
       return row.view();
@@ -115,8 +153,19 @@ public final class Vault implements SandboxListener {
     synchronized (changing) {
       requireWhole();
       SecretRow old = find(place);
+      if (!old.hosts().isEmpty()) {
+        Secret.checkBrokered(value);
+      }
       SecretRow row =
-          sealed(old.id(), place, old.version() + 1, old.canary(), value, old.createdAt(), now());
+          sealed(
+              old.id(),
+              place,
+              old.version() + 1,
+              old.canary(),
+              old.hosts(),
+              value,
+              old.createdAt(),
+              now());
       put(row);
       note(caller, "secret.rotate", place);
       return row.view();
@@ -148,7 +197,8 @@ public final class Vault implements SandboxListener {
             name ->
                 found.put(
                     name,
-                    new Secret(space, name, 0, false, Secret.Source.ENVIRONMENT, null, null)));
+                    new Secret(
+                        space, name, 0, false, List.of(), Secret.Source.ENVIRONMENT, null, null)));
     requireWhole();
     rows.values().stream()
         .filter(row -> row.tenant().equals(caller.tenant()) && row.namespace().equals(space))
@@ -157,8 +207,8 @@ public final class Vault implements SandboxListener {
   }
 
   /**
-   * The variables of a process that is about to start in the sandbox. From here on their values do
-   * not leave it.
+   * The variables of a process that is about to start in the sandbox: values, which from here on do
+   * not leave it, and placeholders of those that are bound to hosts.
    */
   public Map<String, String> inject(
       Caller caller, RunningSandbox sandbox, Collection<String> names) {
@@ -167,19 +217,14 @@ public final class Vault implements SandboxListener {
     }
     checkCount(names);
     var variables = new LinkedHashMap<String, String>();
-    var values = new ArrayList<Protected>();
-    var traces = new ArrayList<SecretRow>();
+    var all = new ArrayList<Opened>();
     for (String name : names) {
       Opened opened = open(sandbox.tenant(), sandbox.namespace(), name);
-      variables.put(name, opened.value().value());
-      values.add(opened.value());
-      traces.add(opened.trace());
+      all.add(opened);
+      variables.put(
+          name, opened.hosts().isEmpty() ? opened.value().value() : brokers.admit(sandbox, opened));
     }
-    if (!sandbox.redaction().protects(values)) {
-      traced = true;
-      // First, so that a crash after the start of the process does not let them out.
-      store.trace(sandbox.holder(), traces);
-      sandbox.redaction().protect(values);
+    if (keepIn(sandbox, all)) {
       audit.write(
           AuditEntry.of(Who.in(sandbox, caller), "secret.use", Outcome.OK)
               .withSubject(String.join(", ", names)));
@@ -193,6 +238,44 @@ public final class Vault implements SandboxListener {
     return variables;
   }
 
+  /** From now on these do not leave the sandbox; false when that was so before. */
+  boolean keepIn(RunningSandbox sandbox, List<Opened> some) {
+    List<Protected> values = some.stream().map(Opened::value).toList();
+    if (sandbox.redaction().protects(values)) {
+      return false;
+    }
+    traced = true;
+    // First, so that a crash after the start of the process does not let them out.
+    store.trace(sandbox.holder(), some.stream().map(Opened::trace).toList());
+    sandbox.redaction().protect(values);
+    return true;
+  }
+
+  /** Where requests may carry it; empty when it is not there any more. */
+  List<String> hosts(Place place, String id) {
+    SecretRow row = damaged ? null : rows.get(place);
+    return row == null || !row.id().equals(id) ? List.of() : row.hosts();
+  }
+
+  /** The present value of a secret that is bound to hosts; null when it is not there any more. */
+  @Nullable Opened findBrokered(Place place, String id) {
+    return hosts(place, id).isEmpty()
+        ? null
+        : open(place.tenant(), place.namespace(), place.name());
+  }
+
+  /** Those of the sandbox's namespace that are bound to hosts, and that the test likes. */
+  private List<Opened> brokered(RunningSandbox sandbox, Predicate<SecretRow> wanted) {
+    return damaged
+        ? List.of()
+        : rows.values().stream()
+            .filter(row -> row.tenant().equals(sandbox.tenant()))
+            .filter(row -> row.namespace().equals(sandbox.namespace()) && !row.hosts().isEmpty())
+            .filter(wanted)
+            .map(row -> open(row.tenant(), row.namespace(), row.name()))
+            .toList();
+  }
+
   @Override
   public void requested(Caller caller, CreateSandbox request) {
     checkCount(request.secrets());
@@ -202,25 +285,43 @@ public final class Vault implements SandboxListener {
 
   @Override
   public void started(RunningSandbox sandbox) {
-    if (!traced) {
+    if (traced && !recall(sandbox)) {
       return;
     }
+    List<Opened> usual = brokered(sandbox, row -> sandbox.secrets().contains(row.name()));
+    usual.forEach(opened -> brokers.admit(sandbox, opened));
+    keepIn(sandbox, usual);
+    brokers.open(sandbox);
+  }
+
+  /** What its files may hold and its processes have placeholders for; false: that is not known. */
+  private boolean recall(RunningSandbox sandbox) {
+    Set<String> placed = store.placed(sandbox.id());
+    brokered(sandbox, row -> placed.contains(row.id()))
+        .forEach(opened -> brokers.admit(sandbox, opened));
     var values = new ArrayList<Protected>();
     for (SecretRow trace : store.traces(sandbox.holder())) {
       byte[] plain = key.open(trace.sealed(), traceIdentity(trace));
       if (plain == null) {
         LOG.error("sandbox {}: what must not leave it is unknown: nothing will", sandbox.id());
         sandbox.redaction().hideEverything();
-        return;
+        return false;
       }
-      values.add(
-          new Protected(trace.name(), new String(plain, StandardCharsets.UTF_8), trace.canary()));
+      var value =
+          new Protected(trace.name(), new String(plain, StandardCharsets.UTF_8), trace.canary());
+      values.add(value);
+      if (placed.contains(trace.id())) {
+        brokers.sent(sandbox, value);
+      }
     }
     sandbox.redaction().protect(values);
+    return true;
   }
 
   @Override
-  public void ended(SandboxId id) {}
+  public void ended(SandboxId id) {
+    brokers.end(id);
+  }
 
   @Override
   public void removed(SandboxId id) {
@@ -239,7 +340,7 @@ public final class Vault implements SandboxListener {
       if (value == null) {
         throw closed();
       }
-      return opened(row.id(), place, row.version(), row.canary(), value);
+      return opened(row.id(), place, row.version(), row.canary(), row.hosts(), value);
     }
     String value = environment.find(tenant, namespace, name).orElseThrow(() -> absent(place));
     Secret.checkValue(value);
@@ -247,13 +348,21 @@ public final class Vault implements SandboxListener {
     long version =
         ByteBuffer.wrap(key.mark(value.getBytes(StandardCharsets.UTF_8))).getLong()
             & Long.MAX_VALUE;
-    return opened("environment", place, version, false, value);
+    return opened("environment", place, version, false, List.of(), value);
   }
 
-  private Opened opened(String id, Place place, long version, boolean canary, String value) {
+  private Opened opened(
+      String id, Place place, long version, boolean canary, List<String> hosts, String value) {
     byte[] identity =
         SecretRow.identity(
-            "trace", id, place.tenant(), place.namespace(), place.name(), version, canary);
+            "trace",
+            id,
+            place.tenant(),
+            place.namespace(),
+            place.name(),
+            version,
+            canary,
+            List.of());
     Instant now = now();
     return new Opened(
         new Protected(place.name(), value, canary),
@@ -264,9 +373,11 @@ public final class Vault implements SandboxListener {
             place.name(),
             version,
             canary,
+            List.of(),
             key.seal(value.getBytes(StandardCharsets.UTF_8), identity),
             now,
-            now));
+            now),
+        hosts);
   }
 
   private static byte[] traceIdentity(SecretRow trace) {
@@ -277,7 +388,8 @@ public final class Vault implements SandboxListener {
         trace.namespace(),
         trace.name(),
         trace.version(),
-        trace.canary());
+        trace.canary(),
+        List.of());
   }
 
   private SecretRow sealed(
@@ -285,12 +397,13 @@ public final class Vault implements SandboxListener {
       Place place,
       long version,
       boolean canary,
+      List<String> hosts,
       String value,
       Instant created,
       Instant updated) {
     byte[] identity =
         SecretRow.identity(
-            "secret", id, place.tenant(), place.namespace(), place.name(), version, canary);
+            "secret", id, place.tenant(), place.namespace(), place.name(), version, canary, hosts);
     return new SecretRow(
         id,
         place.tenant(),
@@ -298,6 +411,7 @@ public final class Vault implements SandboxListener {
         place.name(),
         version,
         canary,
+        hosts,
         key.seal(value.getBytes(StandardCharsets.UTF_8), identity),
         created,
         updated);

@@ -1,11 +1,13 @@
 package dev.carrel.control.vault;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.spi.SandboxId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jdbi.v3.core.statement.StatementContext;
 
 /** Rows of secrets, and of where their values have been. */
@@ -27,9 +29,9 @@ final class VaultStore {
             handle
                 .createUpdate(
                     """
-                    INSERT INTO secret (id, tenant, namespace, name, version, canary, sealed,
-                      created_at, updated_at)
-                    VALUES (:id, :tenant, :namespace, :name, :version, :canary, :sealed,
+                    INSERT INTO secret (id, tenant, namespace, name, version, canary, hosts,
+                      sealed, created_at, updated_at)
+                    VALUES (:id, :tenant, :namespace, :name, :version, :canary, :hosts, :sealed,
                       :created, :updated)
                     ON CONFLICT (id) DO UPDATE SET version = excluded.version,
                       sealed = excluded.sealed, updated_at = excluded.updated_at\
@@ -40,6 +42,7 @@ final class VaultStore {
                 .bind("name", row.name())
                 .bind("version", row.version())
                 .bind("canary", row.canary())
+                .bind("hosts", String.join("\n", row.hosts()))
                 .bind("sealed", row.sealed())
                 .bind("created", row.createdAt().toEpochMilli())
                 .bind("updated", row.updatedAt().toEpochMilli())
@@ -78,7 +81,8 @@ final class VaultStore {
         handle ->
             handle
                 .createQuery(
-                    "SELECT *, secret_id AS id, created_at AS updated_at FROM secret_trace"
+                    "SELECT *, secret_id AS id, created_at AS updated_at, '' AS hosts"
+                        + " FROM secret_trace"
                         + " WHERE holder = :holder")
                 .bind("holder", holder)
                 .map(VaultStore::row)
@@ -95,7 +99,33 @@ final class VaultStore {
   }
 
   void forget(String holder) {
-    database.later(handle -> handle.execute("DELETE FROM secret_trace WHERE holder = ?", holder));
+    database.later(
+        handle -> {
+          handle.execute("DELETE FROM secret_placeholder WHERE sandbox_id = ?", holder);
+          handle.execute("DELETE FROM secret_trace WHERE holder = ?", holder);
+        });
+  }
+
+  /** Notes that a sandbox has a placeholder for this one. */
+  void placed(SandboxId sandbox, String secretId) {
+    database.write(
+        handle ->
+            handle.execute(
+                "INSERT INTO secret_placeholder (sandbox_id, secret_id) VALUES (?, ?)"
+                    + " ON CONFLICT DO NOTHING",
+                sandbox.value(),
+                secretId));
+  }
+
+  /** Ids of secrets that it has placeholders for. */
+  Set<String> placed(SandboxId sandbox) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery("SELECT secret_id FROM secret_placeholder WHERE sandbox_id = :id")
+                .bind("id", sandbox.value())
+                .mapTo(String.class)
+                .set());
   }
 
   private static SecretRow row(ResultSet row, StatementContext context) throws SQLException {
@@ -106,6 +136,7 @@ final class VaultStore {
         text(row, "name"),
         row.getLong("version"),
         row.getBoolean("canary"),
+        text(row, "hosts").lines().toList(),
         Objects.requireNonNullElse(row.getBytes("sealed"), new byte[0]),
         Instant.ofEpochMilli(row.getLong("created_at")),
         Instant.ofEpochMilli(row.getLong("updated_at")));

@@ -35,7 +35,8 @@ final class EgressKeys {
             settings.list("egress.presets", usual.usualPresets().stream().sorted().toList())),
         settings.flag("egress.allow-observe", usual.allowObserve()),
         new PackageHost(environment.variables(), environment.userHome(), Path.of("/"), packages),
-        tokens(settings, storage));
+        tokens(settings, storage),
+        each(settings, "egress.upstream-ca", Path::of));
   }
 
   private static @Nullable TokenSettings tokens(Settings settings, StorageConfig storage) {

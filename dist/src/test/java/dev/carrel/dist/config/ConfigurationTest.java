@@ -189,6 +189,7 @@ class ConfigurationTest {
             "egress.connect-timeout", "702s",
             "egress.idle-timeout", "703s"));
     ALL.put("egress.listen", "127.0.0.1:704");
+    ALL.put("egress.upstream-ca", "/etc/corp/ca.pem");
   }
 
   private final Configuration usual = Configuration.from(Settings.none(), USER);
@@ -377,6 +378,7 @@ class ConfigurationTest {
     assertThat(network.directory()).isEqualTo(Path.of("/srv/run/egress"));
     assertThat(network.usualPresets()).containsExactly("packages");
     assertThat(network.allowObserve()).isTrue();
+    assertThat(network.upstreamCas()).containsExactly(Path.of("/etc/corp/ca.pem"));
     assertThat(network.packages().more()).containsExactly(Rule.parse("mirror.example:8443"));
     assertThat(network.proxy())
         .isEqualTo(

@@ -26,6 +26,17 @@ public final class Vault {
         PATH, Map.of("namespace", namespace, "name", name, "value", value, "canary", true), INFO);
   }
 
+  /**
+   * One that no process ever gets: they have a placeholder, and the proxy puts the value in its
+   * place in requests by https to these hosts.
+   *
+   * @param hosts as {@code api.example.com}, {@code *.example.com} or {@code example.com:8443}
+   */
+  public SecretInfo addBrokered(String namespace, String name, String value, List<String> hosts) {
+    return transport.post(
+        PATH, Map.of("namespace", namespace, "name", name, "value", value, "hosts", hosts), INFO);
+  }
+
   public List<SecretInfo> list(String namespace) {
     return transport.get(PATH + Transport.query(Map.of("namespace", namespace)), LIST).secrets();
   }

@@ -37,7 +37,8 @@ final class VaultRoutes {
             fields.string("namespace"),
             fields.requiredString("name"),
             fields.requiredString("value"),
-            fields.bool("canary", false));
+            fields.bool("canary", false),
+            fields.words("hosts").orElse(List.of()));
     exchange.json(201, View.of(made));
   }
 
@@ -76,6 +77,7 @@ final class VaultRoutes {
       String name,
       long version,
       boolean canary,
+      List<String> hosts,
       String source,
       @Nullable String createdAt,
       @Nullable String updatedAt) {
@@ -85,6 +87,7 @@ final class VaultRoutes {
           secret.name(),
           secret.version(),
           secret.canary(),
+          secret.hosts(),
           secret.source().wireName(),
           text(secret.createdAt()),
           text(secret.updatedAt()));

@@ -89,7 +89,9 @@ final class Trust {
     for (String name : OF_PACKAGES) {
       String more = packages.get(name);
       if (more != null && Files.isReadable(Path.of(more))) {
-        text.append(Files.readString(Path.of(more), StandardCharsets.ISO_8859_1)).append('\n');
+        String added = Files.readString(Path.of(more), StandardCharsets.ISO_8859_1);
+        // Often it is the host's own bundle, which is there already.
+        text.append(text.indexOf(added) < 0 ? added + "\n" : "");
       }
     }
     Path fresh = shared.resolveSibling(FILE + ".new");

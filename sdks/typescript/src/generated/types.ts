@@ -43,6 +43,7 @@ export type ErrorCode =
   | "too_large"
   | "no_space"
   | "limit_reached"
+  | "budget_exhausted"
   | "sandbox_gone"
   | "result_gone"
   | "guest_lost"
@@ -326,6 +327,30 @@ export const readAuditVerdict = (wire: Wire): AuditVerdict => ({
   last: wire.last,
   checkpoints: wire.checkpoints,
   problems: ((items: Wire[]) => items.map(readAuditProblem))(wire.problems),
+});
+
+/** `Budget` of the contract. */
+export interface Budget {
+  scope: "sandbox" | "namespace";
+  name: string;
+  /** null: no limit. */
+  cpuSeconds: number | null;
+  egressBytes: number | null;
+  executions: number | null;
+  cpuSecondsUsed: number;
+  egressBytesUsed: number;
+  executionsUsed: number;
+}
+
+export const readBudget = (wire: Wire): Budget => ({
+  scope: wire.scope,
+  name: wire.name,
+  cpuSeconds: wire.cpu_seconds,
+  egressBytes: wire.egress_bytes,
+  executions: wire.executions,
+  cpuSecondsUsed: wire.cpu_seconds_used,
+  egressBytesUsed: wire.egress_bytes_used,
+  executionsUsed: wire.executions_used,
 });
 
 /** `BulkFailure` of the contract. */
@@ -1186,7 +1211,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */
@@ -1464,6 +1489,24 @@ export interface SecretList {
 
 export const readSecretList = (wire: Wire): SecretList => ({
   secrets: ((items: Wire[]) => items.map(readSecretInfo))(wire.secrets),
+});
+
+/** `SetBudget` of the contract. */
+export interface SetBudget {
+  cpuSeconds: number | null;
+  /** Both ways through the proxy. */
+  egressBytes: number | null;
+  /** Commands and cells. */
+  executions: number | null;
+  /** Begin to count anew; for administrators. */
+  reset: boolean | null;
+}
+
+export const readSetBudget = (wire: Wire): SetBudget => ({
+  cpuSeconds: wire.cpu_seconds ?? null,
+  egressBytes: wire.egress_bytes ?? null,
+  executions: wire.executions ?? null,
+  reset: wire.reset ?? null,
 });
 
 /** `SignArtifacts` of the contract. */

@@ -7,6 +7,7 @@ from .._errors import CarrelError
 
 __all__ = [
     "ApprovalNotFound",
+    "BudgetExhausted",
     "ContextNotFound",
     "DirectoryNotEmpty",
     "EngineFailed",
@@ -177,6 +178,10 @@ class LimitReached(CarrelError):
     """The code `limit_reached`."""
 
 
+class BudgetExhausted(CarrelError):
+    """The code `budget_exhausted`."""
+
+
 class SandboxGone(CarrelError):
     """The code `sandbox_gone`."""
 
@@ -242,6 +247,7 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "too_large": TooLarge,
     "no_space": NoSpace,
     "limit_reached": LimitReached,
+    "budget_exhausted": BudgetExhausted,
     "sandbox_gone": SandboxGone,
     "result_gone": ResultGone,
     "guest_lost": GuestLost,

@@ -23,6 +23,7 @@ __all__ = [
     "AuditProblem",
     "AuditRecord",
     "AuditVerdict",
+    "Budget",
     "BulkFailure",
     "BulkOutcome",
     "CodeDone",
@@ -92,6 +93,7 @@ __all__ = [
     "SecretInfo",
     "SecretList",
     "SecretOptions",
+    "SetBudget",
     "SignArtifacts",
     "SignedArtifacts",
     "SigningKey",
@@ -148,6 +150,7 @@ ErrorCode = Literal[
     "too_large",
     "no_space",
     "limit_reached",
+    "budget_exhausted",
     "sandbox_gone",
     "result_gone",
     "guest_lost",
@@ -465,6 +468,33 @@ class AuditVerdict:
             last=wire["last"],
             checkpoints=wire["checkpoints"],
             problems=(lambda items: [AuditProblem.from_wire(item) for item in items])(wire["problems"]),
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`Budget` of the contract."""
+    scope: Literal["sandbox", "namespace"]
+    name: str
+    cpu_seconds: int | None
+    """null: no limit."""
+    egress_bytes: int | None
+    executions: int | None
+    cpu_seconds_used: float
+    egress_bytes_used: int
+    executions_used: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            scope=wire["scope"],
+            name=wire["name"],
+            cpu_seconds=wire["cpu_seconds"],
+            egress_bytes=wire["egress_bytes"],
+            executions=wire["executions"],
+            cpu_seconds_used=wire["cpu_seconds_used"],
+            egress_bytes_used=wire["egress_bytes_used"],
+            executions_used=wire["executions_used"],
         )
 
 
@@ -1456,7 +1486,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""
@@ -1759,6 +1789,27 @@ class SecretList:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             secrets=(lambda items: [SecretInfo.from_wire(item) for item in items])(wire["secrets"]),
+        )
+
+
+@dataclass(frozen=True)
+class SetBudget:
+    """`SetBudget` of the contract."""
+    cpu_seconds: int | None = None
+    egress_bytes: int | None = None
+    """Both ways through the proxy."""
+    executions: int | None = None
+    """Commands and cells."""
+    reset: bool | None = None
+    """Begin to count anew; for administrators."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            cpu_seconds=wire.get("cpu_seconds"),
+            egress_bytes=wire.get("egress_bytes"),
+            executions=wire.get("executions"),
+            reset=wire.get("reset"),
         )
 
 

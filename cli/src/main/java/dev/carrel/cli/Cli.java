@@ -95,6 +95,7 @@ public final class Cli {
     commands.put("activity", () -> new ActivityCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
     commands.put("approvals", () -> approvals(session));
+    commands.put("limits", () -> limits(session));
     commands.put("settings", () -> new SettingsCommand(session));
     commands.put("events", () -> new EventsCommand(session));
     commands.put("audit", () -> new AuditCommand(session));
@@ -125,6 +126,11 @@ public final class Cli {
         .addSubcommand(new ApprovalsCommand.Approve(session))
         .addSubcommand(new ApprovalsCommand.Deny(session))
         .addSubcommand(new ApprovalsCommand.Revoke(session));
+  }
+
+  private static CommandLine limits(Session session) {
+    return new CommandLine(new LimitsCommand(session))
+        .addSubcommand(new LimitsCommand.Budget(session));
   }
 
   private static CommandLine snapshot(Session session) {

@@ -6,6 +6,7 @@ import dev.carrel.control.approval.Approvals;
 import dev.carrel.control.artifact.Artifacts;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.SigningKey;
+import dev.carrel.control.budget.Budgets;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.egress.Egress;
 import dev.carrel.control.egress.Gates;
@@ -62,6 +63,7 @@ public final class Control implements AutoCloseable {
   private final Egress egress;
   private final Vault vault;
   private final Approvals approvals;
+  private final Budgets budgets;
   private final Queue queue;
   private final Creates creates;
   private final Artifacts artifacts;
@@ -121,8 +123,11 @@ public final class Control implements AutoCloseable {
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
     gates.grants(approvals::rules);
+    budgets = new Budgets(database, sandboxes, audit, events);
+    sandboxes.listen(budgets);
+    gates.meters(sandbox -> bytes -> budgets.pass(sandbox, bytes));
     var keys = new RequestKeys(database, settings.keys());
-    queue = new Queue(live.current().queue(), telemetry, events);
+    queue = new Queue(live.current().queue(), telemetry, events, budgets::execution);
     creates = new Creates(sandboxes, queue, keys, telemetry);
     artifacts = new Artifacts(sandboxes, settings.artifacts(), database, audit, events);
     execs =
@@ -157,6 +162,7 @@ public final class Control implements AutoCloseable {
     sandboxes.pools().warmUp(contexts);
     recover();
     approvals.begin();
+    budgets.begin();
     sandboxes.pools().enable(live.current().pools());
     live.listen(this::changed);
     sandboxes.pools().begin();
@@ -204,6 +210,11 @@ public final class Control implements AutoCloseable {
 
   public Vault vault() {
     return vault;
+  }
+
+  /** What may be used up in all. */
+  public Budgets budgets() {
+    return budgets;
   }
 
   public Queue queue() {
@@ -271,6 +282,7 @@ public final class Control implements AutoCloseable {
     watch.close();
     approvals.close();
     images.close();
+    budgets.close();
     if (onShutdown == LifeSettings.OnShutdown.STOP) {
       sandboxes.stopAll();
     }

@@ -108,6 +108,23 @@ class CommandLineIT {
   }
 
   @Test
+  void budgetsAreShownAndUsedUp() {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    assertThat(desk.carrel("limits", "budget", id).out()).contains("executions", "none");
+    assertThat(desk.carrel("limits", "budget", id, "--executions", "1").out())
+        .containsPattern("executions +0 +1");
+    desk.carrel("exec", id, "--", "true");
+    Outcome refused = desk.carrel("exec", id, "--", "true");
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.err()).contains("executions 1 of 1", "carrel limits budget");
+    assertThat(desk.carrel("limits", "budget", id, "--executions", "none").out())
+        .containsPattern("executions +1 +none");
+    assertThat(desk.carrel("exec", id, "--", "true").code()).isZero();
+    assertThat(desk.carrel("limits", "budget").err()).contains("either");
+    assertThat(desk.carrel("limits").out()).contains("memory_mb", "max_pids");
+  }
+
+  @Test
   void settingsChangeAndComeBack() {
     assertThat(desk.carrel("settings").out()).contains("memory_mb", "512");
     assertThat(desk.carrel("settings", "memory_mb=96", "cpu_cores=0.5").out())

@@ -30,10 +30,17 @@ public final class Gate implements AutoCloseable {
   private volatile Policy policy = Policy.NOTHING;
   private volatile Broker broker = Broker.NONE;
   private volatile long usedBefore;
+  private volatile Meter meter = _ -> null;
 
   /** Who is told of everything that was decided; must not block. */
   public interface Witness {
     void decided(Decision decision);
+  }
+
+  /** Counts bytes against what its owner may use up in all; must not block. */
+  public interface Meter {
+    /** Null, or why no more may pass. */
+    @Nullable String pass(long bytes);
   }
 
   Gate(String sandbox, Path socket, ServerSocketChannel listener, Witness witness) {
@@ -84,6 +91,11 @@ public final class Gate implements AutoCloseable {
   /** Counts what was used before this gate was opened. */
   public void usedBefore(long bytes) {
     usedBefore = bytes;
+  }
+
+  /** Who else counts. */
+  public void meter(Meter newMeter) {
+    meter = newMeter;
   }
 
   /** Bytes that went out through this gate. */
@@ -165,6 +177,7 @@ public final class Gate implements AutoCloseable {
   }
 
   private void spend(long bytes) throws RefusedException {
+    requireMeter(bytes);
     Policy now = policy;
     if (now.maxBytes() > 0) {
       requireBudget(now);
@@ -176,9 +189,17 @@ public final class Gate implements AutoCloseable {
 
   /** Throws when the policy's bytes are used up. */
   void requireBudget() throws RefusedException {
+    requireMeter(0);
     Policy now = policy;
     if (now.maxBytes() > 0) {
       requireBudget(now);
+    }
+  }
+
+  private void requireMeter(long bytes) throws RefusedException {
+    String refusal = meter.pass(bytes);
+    if (refusal != null) {
+      throw new RefusedException(Reason.BUDGET, "budget", refusal);
     }
   }
 

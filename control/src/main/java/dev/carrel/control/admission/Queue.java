@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The lines of this server: one for creates, one for commands and code. Safe for many threads. */
@@ -20,9 +21,15 @@ public final class Queue {
   private final AtomicLong told = new AtomicLong(System.nanoTime() - BETWEEN_NEWS.toNanos());
   private final Line creates;
   private final Line executions;
+  private final Consumer<SandboxId> toll;
   private volatile Duration maxWait;
 
-  public Queue(QueueSettings settings, Telemetry telemetry, Events events) {
+  /**
+   * @param toll told of each execution before it begins; throws when it may not
+   */
+  public Queue(
+      QueueSettings settings, Telemetry telemetry, Events events, Consumer<SandboxId> toll) {
+    this.toll = toll;
     this.events = events;
     creates = new Line(Line.Kind.CREATE, settings.maxCreates(), settings.maxWaiting(), telemetry);
     executions =
@@ -57,7 +64,17 @@ public final class Queue {
       String tenant, SandboxId sandbox, @Nullable Duration timeout, Waiting waiting)
       throws InterruptedException {
     Duration patience = timeout == null || timeout.compareTo(maxWait) > 0 ? maxWait : timeout;
-    return enter(executions, tenant, sandbox, patience, waiting);
+    Place place = enter(executions, tenant, sandbox, patience, waiting);
+    boolean paid = false;
+    try {
+      toll.accept(sandbox);
+      paid = true;
+      return place;
+    } finally {
+      if (!paid) {
+        place.close();
+      }
+    }
   }
 
   private Place enter(

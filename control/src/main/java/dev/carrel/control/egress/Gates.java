@@ -71,6 +71,7 @@ public final class Gates implements WayOut, AutoCloseable {
   private final Thread noting;
   private volatile boolean closed;
   private volatile Function<Sandbox, List<Rule>> grants = _ -> List.of();
+  private volatile Function<Sandbox, Gate.Meter> meters = _ -> _ -> null;
 
   /**
    * @param authority where the key is, or will be, that vouches for hosts which secrets are bound
@@ -183,6 +184,7 @@ public final class Gates implements WayOut, AutoCloseable {
       opened.before = before;
       opened.gate.usedBefore(before.sent() + before.received());
     }
+    opened.gate.meter(meters.apply(sandbox));
     opened.gate.policy(effective(sandbox));
   }
 
@@ -241,6 +243,11 @@ public final class Gates implements WayOut, AutoCloseable {
   /** Who knows what a person allowed beyond a sandbox's policy; set once, before the first one. */
   public void grants(Function<Sandbox, List<Rule>> newGrants) {
     grants = newGrants;
+  }
+
+  /** Who counts what passes, besides the policy; set once, before the first sandbox. */
+  public void meters(Function<Sandbox, Gate.Meter> newMeters) {
+    meters = newMeters;
   }
 
   List<Rule> granted(Sandbox sandbox) {

@@ -110,6 +110,20 @@ public final class Carrel implements AutoCloseable {
         .artifacts();
   }
 
+  /** What all sandboxes of a namespace together may use up, and have used. */
+  public BudgetInfo budget(String namespace) {
+    return transport.get(budgetPath(namespace), Sandbox.BUDGET);
+  }
+
+  /** Sets it; who is no administrator can only make it smaller. */
+  public BudgetInfo budget(String namespace, BudgetLimits limits) {
+    return transport.put(budgetPath(namespace), limits, Sandbox.BUDGET);
+  }
+
+  private static String budgetPath(String namespace) {
+    return "/api/v1/namespaces/" + Transport.encode(namespace) + "/budget";
+  }
+
   /** What was done, and by whom. */
   public Audit audit() {
     return new Audit(transport);

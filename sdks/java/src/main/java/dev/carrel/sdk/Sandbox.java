@@ -23,6 +23,7 @@ public final class Sandbox {
 
   private static final TypeReference<SignedArtifacts> SIGNED = new TypeReference<>() {};
   private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
+  static final TypeReference<BudgetInfo> BUDGET = new TypeReference<>() {};
   static final TypeReference<ArtifactList> ARTIFACTS = new TypeReference<>() {};
 
   private final Transport transport;
@@ -132,6 +133,16 @@ public final class Sandbox {
   /** The last of each signed file, under one signature. */
   public ArtifactManifest artifactManifest() {
     return transport.get(path + "/artifacts/manifest", MANIFEST);
+  }
+
+  /** What it may use up in all, and has used. */
+  public BudgetInfo budget() {
+    return transport.get(path + "/budget", BUDGET);
+  }
+
+  /** Sets what it may use up in all; who is no administrator can only make that smaller. */
+  public BudgetInfo budget(BudgetLimits limits) {
+    return transport.put(path + "/budget", limits, BUDGET);
   }
 
   /** What it may reach, and what went through. */

@@ -36,6 +36,7 @@ public final class RestApi {
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
+    new BudgetRoutes(control.budgets()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);
     new EgressRoutes(control.egress()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);

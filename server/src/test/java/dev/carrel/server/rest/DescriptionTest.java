@@ -41,6 +41,7 @@ class DescriptionTest {
           Map.entry("SnapshotList", SnapshotRoutes.Page.class),
           Map.entry("ExecResult", ExecViews.Result.class),
           Map.entry("FileChange", ExecViews.FileChange.class),
+          Map.entry("Budget", BudgetRoutes.View.class),
           Map.entry("Artifact", ArtifactRoutes.View.class),
           Map.entry("ArtifactList", ArtifactRoutes.Page.class),
           Map.entry("SignedArtifacts", ArtifactRoutes.SignedView.class),

@@ -4,7 +4,7 @@ test_packages=(
   maven:mvn make:make gcc:gcc musl-tools:musl-gcc clang-14:clang-14 curl:curl util-linux:setpriv bsdutils:script
   'python3:!/usr/bin/python3 -V' 'python3-ipython:!/usr/bin/python3 -c "import IPython"'
   'python3-matplotlib:!/usr/bin/python3 -c "import matplotlib"' 'python3-pandas:!/usr/bin/python3 -c "import pandas"'
-  'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"' npm:npm
+  'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"'
   r-base-core:Rscript 'r-cran-ggplot2:!Rscript -e "library(ggplot2)"' 'r-cran-htmlwidgets:!Rscript -e "library(htmlwidgets)"'
   'python3-venv:!/usr/bin/python3 -c "import ensurepip"' npm:npm
   runc:runc uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'

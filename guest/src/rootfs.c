@@ -228,6 +228,9 @@ host_image(const struct plan *plan, struct failure *failure)
 		return false;
 	if (symlink("/tmp", "var/tmp") != 0 || symlink("/run", "var/run") != 0)
 		return failed(failure, "root", "links in /var");
+	/* Where E2B's clients, and what is written for them, look for files. */
+	if (symlink("/workspace", "home/user") != 0)
+		return failed(failure, "root", "the link in /home");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!bring(image_fd, parts[i], parts[i], failure))
 			return false;

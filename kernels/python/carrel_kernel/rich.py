@@ -118,7 +118,7 @@ def _rich_parts(value):
         return [("text/html", html)] if html else []
     if kind.__module__ == "matplotlib.figure" and hasattr(kind, "savefig"):
         # An open figure is shown after the cell; only a closed one would otherwise be lost.
-        return [] if _is_open(value) else [("image/png", png(value))]
+        return [] if _is_open(value) else [("image/png", png(value))] + _charts().parts(value)
     # Looked up on the type: an object that answers to every name (a mock, an HTML tree) has no rich form by that.
     method = getattr(kind, "_repr_mimebundle_", None)
     if callable(method):
@@ -136,6 +136,8 @@ def _rich_parts(value):
                 data = data[0]
             if data is not None:
                 parts.append((mime, data))
+    if kind.__module__.startswith("pandas.") and kind.__name__ == "DataFrame":
+        parts.extend(_charts().table(value))
     return parts
 
 
@@ -245,6 +247,12 @@ def _is_plotly(value):
 # ---- figures
 
 
+def _charts():
+    from . import charts
+
+    return charts
+
+
 def png(figure):
     import io
 
@@ -274,7 +282,8 @@ def flush_figures():
     try:
         for manager in sorted(helpers.Gcf.get_all_fig_managers(), key=lambda open_figure: open_figure.num):
             figure = manager.canvas.figure
-            session.display_event(_encoded([("image/png", png(figure)), ("text/plain", plain(figure))]))
+            shown = [("image/png", png(figure)), ("text/plain", plain(figure))]
+            session.display_event(_encoded(shown + _charts().parts(figure)))
     finally:
         sys.modules["matplotlib.pyplot"].close("all")
 

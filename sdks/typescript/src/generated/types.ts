@@ -24,6 +24,7 @@ export type ErrorCode =
   | "snapshot_not_found"
   | "secret_not_found"
   | "approval_not_found"
+  | "key_not_found"
   | "image_not_found"
   | "image_invalid"
   | "image_source_failed"
@@ -127,6 +128,42 @@ export interface ActivityList {
 
 export const readActivityList = (wire: Wire): ActivityList => ({
   activity: ((items: Wire[]) => items.map(readActivityInfo))(wire.activity),
+});
+
+/** `ApiKey` of the contract. */
+export interface ApiKey {
+  id: string;
+  name: string;
+  tenant: string;
+  principal: string;
+  role: "user" | "admin";
+  /** Its beginning. */
+  mask: string;
+  createdBy: string;
+  createdAt: Date;
+  /** Told once. */
+  key: string | null;
+}
+
+export const readApiKey = (wire: Wire): ApiKey => ({
+  id: wire.id,
+  name: wire.name,
+  tenant: wire.tenant,
+  principal: wire.principal,
+  role: wire.role,
+  mask: wire.mask,
+  createdBy: wire.created_by,
+  createdAt: time(wire.created_at),
+  key: wire.key,
+});
+
+/** `ApiKeyList` of the contract. */
+export interface ApiKeyList {
+  keys: ApiKey[];
+}
+
+export const readApiKeyList = (wire: Wire): ApiKeyList => ({
+  keys: ((items: Wire[]) => items.map(readApiKey))(wire.keys),
 });
 
 /** `Approval` of the contract. */
@@ -546,6 +583,23 @@ export interface ContextList {
 
 export const readContextList = (wire: Wire): ContextList => ({
   contexts: ((items: Wire[]) => items.map(readContextInfo))(wire.contexts),
+});
+
+/** `CreateKey` of the contract. */
+export interface CreateKey {
+  name: string;
+  /** Whose it shall be; another's only for administrators. */
+  tenant: string | null;
+  /** Whom it stands for; somebody else only for administrators. */
+  principal: string | null;
+  role: "user" | "admin" | null;
+}
+
+export const readCreateKey = (wire: Wire): CreateKey => ({
+  name: wire.name,
+  tenant: wire.tenant ?? null,
+  principal: wire.principal ?? null,
+  role: wire.role ?? null,
 });
 
 /** The richest type of one figure or display call. */
@@ -1211,7 +1265,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */

@@ -23,6 +23,7 @@ __all__ = [
     "Internal",
     "InvalidInput",
     "IsolationNotAvailable",
+    "KeyNotFound",
     "KeyReused",
     "LanguageNotAvailable",
     "LimitReached",
@@ -100,6 +101,10 @@ class SecretNotFound(CarrelError):
 
 class ApprovalNotFound(CarrelError):
     """The code `approval_not_found`."""
+
+
+class KeyNotFound(CarrelError):
+    """The code `key_not_found`."""
 
 
 class ImageNotFound(CarrelError):
@@ -228,6 +233,7 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "snapshot_not_found": SnapshotNotFound,
     "secret_not_found": SecretNotFound,
     "approval_not_found": ApprovalNotFound,
+    "key_not_found": KeyNotFound,
     "image_not_found": ImageNotFound,
     "image_invalid": ImageInvalid,
     "image_source_failed": ImageSourceFailed,

@@ -13,6 +13,8 @@ from .._wire import Self, optional, time
 __all__ = [
     "ActivityInfo",
     "ActivityList",
+    "ApiKey",
+    "ApiKeyList",
     "ApprovalInfo",
     "ApprovalList",
     "ApprovalOptions",
@@ -36,6 +38,7 @@ __all__ = [
     "ContextInfo",
     "ContextList",
     "ContextOptions",
+    "CreateKey",
     "DecisionOptions",
     "DisplayOutput",
     "EgressDecision",
@@ -131,6 +134,7 @@ ErrorCode = Literal[
     "snapshot_not_found",
     "secret_not_found",
     "approval_not_found",
+    "key_not_found",
     "image_not_found",
     "image_invalid",
     "image_source_failed",
@@ -241,6 +245,48 @@ class ActivityList:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             activity=(lambda items: [ActivityInfo.from_wire(item) for item in items])(wire["activity"]),
+        )
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """`ApiKey` of the contract."""
+    id: str
+    name: str
+    tenant: str
+    principal: str
+    role: Literal["user", "admin"]
+    mask: str
+    """Its beginning."""
+    created_by: str
+    created_at: datetime
+    key: str | None
+    """Told once."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            name=wire["name"],
+            tenant=wire["tenant"],
+            principal=wire["principal"],
+            role=wire["role"],
+            mask=wire["mask"],
+            created_by=wire["created_by"],
+            created_at=time(wire["created_at"]),
+            key=wire["key"],
+        )
+
+
+@dataclass(frozen=True)
+class ApiKeyList:
+    """`ApiKeyList` of the contract."""
+    keys: list[ApiKey]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            keys=(lambda items: [ApiKey.from_wire(item) for item in items])(wire["keys"]),
         )
 
 
@@ -717,6 +763,26 @@ class ContextList:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             contexts=(lambda items: [ContextInfo.from_wire(item) for item in items])(wire["contexts"]),
+        )
+
+
+@dataclass(frozen=True)
+class CreateKey:
+    """`CreateKey` of the contract."""
+    name: str
+    tenant: str | None = None
+    """Whose it shall be; another's only for administrators."""
+    principal: str | None = None
+    """Whom it stands for; somebody else only for administrators."""
+    role: Literal["user", "admin"] | None = None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            tenant=wire.get("tenant"),
+            principal=wire.get("principal"),
+            role=wire.get("role"),
         )
 
 
@@ -1486,7 +1552,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""

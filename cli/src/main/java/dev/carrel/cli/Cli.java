@@ -90,6 +90,7 @@ public final class Cli {
     commands.put("volume", () -> volume(session));
     commands.put("egress", () -> egress(session));
     commands.put("vault", () -> vault(session));
+    commands.put("keys", () -> KeysCommand.line(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));

@@ -1,5 +1,7 @@
 package dev.carrel.control;
 
+import dev.carrel.control.access.AccessTokens;
+import dev.carrel.control.access.ApiKeys;
 import dev.carrel.control.admission.Creates;
 import dev.carrel.control.admission.Queue;
 import dev.carrel.control.approval.Approvals;
@@ -71,6 +73,8 @@ public final class Control implements AutoCloseable {
   private final Contexts contexts;
   private final Files files;
   private final Edits edits;
+  private final ApiKeys apiKeys;
+  private final AccessTokens accessTokens;
   private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
@@ -158,6 +162,8 @@ public final class Control implements AutoCloseable {
             executions);
     files = new Files(sandboxes, settings.files(), audit);
     edits = new Edits(sandboxes, audit);
+    apiKeys = new ApiKeys(database, audit);
+    accessTokens = new AccessTokens(sandboxes, settings.dataDirectory().resolve("access.key"));
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -257,6 +263,16 @@ public final class Control implements AutoCloseable {
   /** Changes of parts of files. */
   public Edits edits() {
     return edits;
+  }
+
+  /** What clients come in with. */
+  public ApiKeys apiKeys() {
+    return apiKeys;
+  }
+
+  /** What opens one sandbox. */
+  public AccessTokens accessTokens() {
+    return accessTokens;
   }
 
   public Audit audit() {

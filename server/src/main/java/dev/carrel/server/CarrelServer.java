@@ -2,9 +2,11 @@ package dev.carrel.server;
 
 import dev.carrel.control.Control;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.e2b.E2bApi;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
+import dev.carrel.server.http.PackedAsIs;
 import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.RequestLog;
 import dev.carrel.server.http.Router;
@@ -36,12 +38,15 @@ public final class CarrelServer implements AutoCloseable {
   private final WebServer web;
   private final Connections connections;
   private final McpRoutes mcp;
+  private final E2bApi e2b;
   private final String host;
 
-  private CarrelServer(WebServer web, Connections connections, McpRoutes mcp, String host) {
+  private CarrelServer(
+      WebServer web, Connections connections, McpRoutes mcp, E2bApi e2b, String host) {
     this.web = web;
     this.connections = connections;
     this.mcp = mcp;
+    this.e2b = e2b;
     this.host = host;
   }
 
@@ -61,17 +66,22 @@ public final class CarrelServer implements AutoCloseable {
     InetAddress address = address(settings);
     requireFree(address, settings.port());
     var connections = new Connections(settings.readTimeout());
+    Authenticator keys =
+        token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
     var api = new RestApi(control);
+    var e2b = new E2bApi(control, keys, settings.sandboxDomain());
     var router = new Router();
     api.addTo(router);
     var mcp = new McpRoutes(catalog, Version.CURRENT);
     mcp.addTo(router);
+    e2b.addTo(router);
     var dispatcher =
         new Dispatcher(
-            router,
+            exchange -> e2b.inside(exchange).orElse(router),
             connections,
-            new HostGuard(address.isLoopbackAddress(), settings.allowedHosts()),
-            authenticator,
+            new HostGuard(
+                address.isLoopbackAddress(), settings.allowedHosts(), settings.sandboxDomain()),
+            keys,
             new RequestLog(api.metrics()),
             settings.maxJsonBody(),
             settings.keepAlive(),
@@ -87,6 +97,11 @@ public final class CarrelServer implements AutoCloseable {
             // Helidon's NIO socket writes 8 KiB at a time: a third slower for large files.
             .useNio(false)
             .connectionOptions(SocketOptions.builder().tcpNoDelay(true).build())
+            .contentEncoding(
+                encoding ->
+                    encoding
+                        .contentEncodingsDiscoverServices(false)
+                        .addContentEncoding(new PackedAsIs()))
             .directHandlers(ProblemPages.handlers())
             .addProtocol(
                 Http1Config.builder()
@@ -103,7 +118,7 @@ public final class CarrelServer implements AutoCloseable {
       connections.close();
       throw e;
     }
-    return new CarrelServer(web, connections, mcp, address.getHostAddress());
+    return new CarrelServer(web, connections, mcp, e2b, address.getHostAddress());
   }
 
   public int port() {
@@ -124,6 +139,7 @@ public final class CarrelServer implements AutoCloseable {
     connections.stop();
     mcp.close();
     web.stop();
+    e2b.close();
     connections.close();
   }
 

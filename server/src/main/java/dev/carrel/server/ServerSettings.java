@@ -3,6 +3,7 @@ package dev.carrel.server;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -14,6 +15,8 @@ import java.util.Set;
  *     machine, or behind a proxy that adds TLS
  * @param allowedHosts names that requests may address the server by, besides loopback ones; on
  *     loopback every other name is refused, elsewhere empty means any
+ * @param sandboxDomain under which sandboxes have names of their own, {@code PORT-SANDBOX.DOMAIN};
+ *     empty: none have
  * @param maxJsonBody of one JSON request
  * @param maxConnections open at once
  * @param readTimeout for a client to send the next bytes of a request it has begun
@@ -25,6 +28,7 @@ public record ServerSettings(
     int port,
     boolean allowPlaintext,
     Set<String> allowedHosts,
+    String sandboxDomain,
     DataSize maxJsonBody,
     int maxConnections,
     Duration readTimeout,
@@ -33,6 +37,7 @@ public record ServerSettings(
 
   public ServerSettings {
     allowedHosts = Set.copyOf(allowedHosts);
+    sandboxDomain = sandboxDomain.toLowerCase(Locale.ROOT);
     if (port < 0 || port > 65535) {
       throw SandboxException.invalid("port", "must be between 0 and 65535");
     }
@@ -53,6 +58,7 @@ public record ServerSettings(
         8080,
         false,
         Set.of(),
+        "",
         DataSize.ofMebibytes(1),
         4096,
         Duration.ofSeconds(30),
@@ -66,6 +72,21 @@ public record ServerSettings(
         newPort,
         allowPlaintext,
         allowedHosts,
+        sandboxDomain,
+        maxJsonBody,
+        maxConnections,
+        readTimeout,
+        keepAlive,
+        drain);
+  }
+
+  public ServerSettings withSandboxDomain(String newSandboxDomain) {
+    return new ServerSettings(
+        host,
+        port,
+        allowPlaintext,
+        allowedHosts,
+        newSandboxDomain,
         maxJsonBody,
         maxConnections,
         readTimeout,
@@ -79,6 +100,7 @@ public record ServerSettings(
         port,
         newAllowPlaintext,
         allowedHosts,
+        sandboxDomain,
         maxJsonBody,
         maxConnections,
         readTimeout,
@@ -93,6 +115,7 @@ public record ServerSettings(
         port,
         allowPlaintext,
         allowedHosts,
+        sandboxDomain,
         maxJsonBody,
         maxConnections,
         newReadTimeout,

@@ -96,6 +96,11 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     sandboxes.listen(this);
   }
 
+  /** The most that a cell may take. */
+  public Duration maxTimeout() {
+    return settings.maxTimeout();
+  }
+
   /** Starts an interpreter; returns when it is ready. */
   public Context create(Caller caller, SandboxId sandbox, CreateContext request)
       throws InterruptedException {

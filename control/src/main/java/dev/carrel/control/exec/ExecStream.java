@@ -29,6 +29,7 @@ public final class ExecStream implements AutoCloseable {
   private long offset;
   private boolean over;
   private boolean replayed;
+  private boolean pinning;
 
   private ExecStream(
       ExecId id,
@@ -43,6 +44,7 @@ public final class ExecStream implements AutoCloseable {
     this.folded = folded;
     this.foreground = foreground;
     this.offset = from;
+    this.pinning = foreground != null;
     Exec exec = state.get();
     if (exec.pid() > 0) {
       ready.add(new ExecEvent.Started(exec.pid(), from));
@@ -77,6 +79,15 @@ public final class ExecStream implements AutoCloseable {
     return replayed;
   }
 
+  /**
+   * The program waits for this reader, as one in the foreground does, rather than lose output. For
+   * the first reader of a command only.
+   */
+  public ExecStream keepUp() {
+    pinning = true;
+    return this;
+  }
+
   /** Waits for the next event; null after Exited. */
   public @Nullable ExecEvent next() throws InterruptedException {
     ExecEvent event;
@@ -92,7 +103,7 @@ public final class ExecStream implements AutoCloseable {
       return null;
     }
     while (ready.isEmpty()) {
-      if (foreground != null) {
+      if (pinning) {
         // From the first look on, the program waits for us rather than lose output.
         log.pin(offset);
       }
@@ -122,7 +133,7 @@ public final class ExecStream implements AutoCloseable {
 
   /** The folded result; waits for the end. */
   public ExecResult result() throws InterruptedException {
-    if (foreground != null) {
+    if (pinning) {
       log.unpin();
     }
     return folded.result();
@@ -130,8 +141,10 @@ public final class ExecStream implements AutoCloseable {
 
   @Override
   public void close() {
-    if (foreground != null) {
+    if (pinning) {
       log.unpin();
+    }
+    if (foreground != null) {
       if (foreground.exec().running() && !foreground.left()) {
         foreground.kill();
       }

@@ -21,6 +21,10 @@ public record FileEntry(
     @Nullable String target,
     String etag) {
 
+  FileEntry withTarget(@Nullable String newTarget) {
+    return new FileEntry(path, name, type, size, mode, modifiedAt, newTarget, etag);
+  }
+
   /** What a path names. */
   public enum Type {
     FILE,

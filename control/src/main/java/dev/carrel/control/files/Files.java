@@ -49,6 +49,28 @@ public final class Files {
     return ask(caller, sandbox, (files, out) -> Entries.of(files.stat(inside), out));
   }
 
+  /** As {@link #stat}, and of a link where it leads: its own type if that is nowhere. */
+  public FileEntry statLink(Caller caller, SandboxId sandbox, String path) {
+    String inside = SandboxPath.of("path", path).inside();
+    return ask(
+        caller,
+        sandbox,
+        (files, out) -> {
+          FileEntry link = Entries.of(files.statLink(inside), out);
+          if (link.type() != FileEntry.Type.LINK) {
+            return link;
+          }
+          try {
+            return Entries.of(files.stat(inside), out).withTarget(link.target());
+          } catch (SandboxException e) {
+            if (e.code() == ErrorCode.FILE_NOT_FOUND) {
+              return link;
+            }
+            throw e;
+          }
+        });
+  }
+
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
     String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());

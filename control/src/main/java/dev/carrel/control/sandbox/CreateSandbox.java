@@ -273,7 +273,15 @@ public record CreateSandbox(
 
   /** When it ends by itself, and how. */
   public record Expiry(
-      @Nullable Long idleTimeoutSeconds, @Nullable OnIdle onIdle, @Nullable Long maxLifeSeconds) {
+      @Nullable Long idleTimeoutSeconds,
+      @Nullable OnIdle onIdle,
+      @Nullable Long maxLifeSeconds,
+      @Nullable OnIdle atEnd) {
+    public Expiry(
+        @Nullable Long idleTimeoutSeconds, @Nullable OnIdle onIdle, @Nullable Long maxLifeSeconds) {
+      this(idleTimeoutSeconds, onIdle, maxLifeSeconds, null);
+    }
+
     public static Expiry idle(long seconds, @Nullable OnIdle then) {
       return new Expiry(seconds, then, null);
     }

@@ -35,10 +35,12 @@ final class IdlePolicy {
   private Verdict ofAge(Sandbox sandbox, Instant now) {
     Duration life = sandbox.expiry().maxLife();
     Instant started = sandbox.startedAt();
-    if (life.isZero() || started == null) {
+    OnIdle then = sandbox.expiry().atEnd();
+    boolean over = sandbox.status() == SandboxStatus.PAUSED && then == OnIdle.PAUSE;
+    if (life.isZero() || started == null || over) {
       return new Verdict.Keep();
     }
-    return at(started.plus(life), life, now, new Verdict.End(OnIdle.STOP, Failures.maxLife(life)));
+    return at(started.plus(life), life, now, new Verdict.End(then, Failures.maxLife(life)));
   }
 
   private Verdict ofUse(Sandbox sandbox, Instant usedAt, Instant now) {

@@ -93,8 +93,13 @@ public record Sandbox(
    * @param idleTimeout zero means never
    * @param onIdle what happens then
    * @param maxLife of one machine, from its start; zero means for ever
+   * @param atEnd what happens then
    */
-  public record Expiry(Duration idleTimeout, OnIdle onIdle, Duration maxLife) {}
+  public record Expiry(Duration idleTimeout, OnIdle onIdle, Duration maxLife, OnIdle atEnd) {
+    public Expiry(Duration idleTimeout, OnIdle onIdle, Duration maxLife) {
+      this(idleTimeout, onIdle, maxLife, OnIdle.STOP);
+    }
+  }
 
   /** What has been done with a sandbox. */
   public record Counters(

@@ -26,7 +26,7 @@ final class SandboxRow {
   static final String CHANGES =
       """
       memory_bytes = :memory, cpus = :cpus, pids = :pids, disk_bytes = :disk, open_files = :files,
-      idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, network = :network, env_vars = :env,
+      idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, at_end = :atEnd, network = :network, env_vars = :env,
       metadata = :metadata, frozen = :frozen, volume_id = :volume, volume_name = :volumeName,
       last_activity_at = :active, exec_count = :execs, exec_total_ms = :execMillis,
       bytes_uploaded = :uploaded, bytes_downloaded = :downloaded\
@@ -40,11 +40,11 @@ final class SandboxRow {
                 """
                 INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-                  on_idle, max_life_ms, network, isolated, env_vars, metadata, session_key,
+                  on_idle, max_life_ms, at_end, network, isolated, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
                   bytes_uploaded, bytes_downloaded, secrets, frozen)
                 VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
-                  NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life,
+                  NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life, :atEnd,
                   :network, :isolated, :env, :metadata, :key, :volume, :volumeName, :created, :active,
                   :execs,
                   :execMillis, :uploaded, :downloaded, :secrets, :frozen)\
@@ -78,6 +78,7 @@ final class SandboxRow {
         .bind("idle", s.expiry().idleTimeout().toMillis())
         .bind("onIdle", s.expiry().onIdle().wireName())
         .bind("life", s.expiry().maxLife().toMillis())
+        .bind("atEnd", s.expiry().atEnd().wireName())
         .bind("network", s.network().text())
         .bind("env", Lines.ofMap(s.envVars()))
         .bind("metadata", Lines.ofMap(s.metadata()))
@@ -114,7 +115,8 @@ final class SandboxRow {
         new Sandbox.Expiry(
             Duration.ofMillis(row.getLong("idle_timeout_ms")),
             OnIdle.parse(text(row, "on_idle")),
-            Duration.ofMillis(row.getLong("max_life_ms"))),
+            Duration.ofMillis(row.getLong("max_life_ms")),
+            OnIdle.parse(text(row, "at_end"))),
         Policy.parse(text(row, "network")),
         row.getBoolean("isolated"),
         Lines.toMap(text(row, "env_vars")),

@@ -104,7 +104,8 @@ final class SandboxRules {
     return new Sandbox.Expiry(
         idleTimeout(asked.idleTimeoutSeconds(), settings.get().idleTimeout()),
         orElse(asked.onIdle(), persistent ? OnIdle.STOP : OnIdle.PAUSE),
-        maxLife(asked.maxLifeSeconds(), settings.get().life().maxLife()));
+        maxLife(asked.maxLifeSeconds(), settings.get().life().maxLife()),
+        orElse(asked.atEnd(), OnIdle.STOP));
   }
 
   /** The sandbox as it would be after the change; the disk's size never changes. */
@@ -130,7 +131,8 @@ final class SandboxRules {
             new Sandbox.Expiry(
                 idleTimeout(patch.expiry().idleTimeoutSeconds(), expiry.idleTimeout()),
                 orElse(patch.expiry().onIdle(), expiry.onIdle()),
-                maxLife(patch.expiry().maxLifeSeconds(), expiry.maxLife())))
+                maxLife(patch.expiry().maxLifeSeconds(), expiry.maxLife()),
+                orElse(patch.expiry().atEnd(), expiry.atEnd())))
         .labels(
             patch.envVars() == null ? now.envVars() : environment(patch.envVars()),
             patch.metadata() == null ? now.metadata() : metadata(patch.metadata()))

@@ -117,12 +117,20 @@ public final class SandboxWatch implements AutoCloseable {
     switch (how) {
       case PAUSE -> {
         try {
-          life.pauseUnused(sandbox, uses, why.cause());
+          if (idle) {
+            life.pauseUnused(sandbox, uses, why.cause());
+          } else {
+            life.pause(sandbox.id(), why.cause());
+          }
         } catch (SandboxException e) {
           if (e.code() != ErrorCode.NOT_SUPPORTED) {
             throw e;
           }
-          life.stopUnused(sandbox, uses, why);
+          if (idle) {
+            life.stopUnused(sandbox, uses, why);
+          } else {
+            life.stop(sandbox.id(), why);
+          }
         }
       }
       case STOP -> {
@@ -132,7 +140,13 @@ public final class SandboxWatch implements AutoCloseable {
           life.stop(sandbox.id(), why);
         }
       }
-      case DESTROY -> life.removeUnused(sandbox, uses, why.cause());
+      case DESTROY -> {
+        if (idle) {
+          life.removeUnused(sandbox, uses, why.cause());
+        } else {
+          life.remove(sandbox.row(), why.cause());
+        }
+      }
     }
   }
 

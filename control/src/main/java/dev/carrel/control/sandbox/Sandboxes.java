@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -208,6 +209,19 @@ public final class Sandboxes {
         }
       }
     }
+  }
+
+  /** One that callers can see, whosever it is. */
+  public Optional<Sandbox> find(SandboxId id) {
+    RunningSandbox live = life.find(id);
+    return live != null
+        ? Optional.of(live.snapshot())
+        : store.find(id).filter(row -> row.status() != SandboxStatus.DESTROYED);
+  }
+
+  /** Of those that have a machine. */
+  public Stream<SandboxId> liveIds() {
+    return life.running().stream().map(RunningSandbox::id);
   }
 
   /** One that has a machine now, whosever it is. */

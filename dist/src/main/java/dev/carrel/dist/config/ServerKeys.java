@@ -17,6 +17,7 @@ final class ServerKeys {
           settings.number("server.port", usual.port(), 0, 65_535),
           settings.flag("server.allow-plaintext", usual.allowPlaintext()),
           Set.copyOf(settings.list("server.allowed-hosts", List.copyOf(usual.allowedHosts()))),
+          settings.text("server.sandbox-domain", usual.sandboxDomain()),
           settings.size("server.max-json-body", usual.maxJsonBody()),
           settings.number("server.max-connections", usual.maxConnections(), 1, 1 << 20),
           settings.duration("server.read-timeout", usual.readTimeout()),

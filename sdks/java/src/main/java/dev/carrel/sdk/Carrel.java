@@ -67,6 +67,11 @@ public final class Carrel implements AutoCloseable {
     return transport.get("/api/v1/events" + Transport.query(parameters), NEWS).events();
   }
 
+  /** Keys for clients. */
+  public Keys keys() {
+    return new Keys(transport);
+  }
+
   /** Volumes that outlive sandboxes. */
   public Volumes volumes() {
     return new Volumes(transport);

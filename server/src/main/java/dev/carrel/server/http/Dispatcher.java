@@ -34,7 +34,7 @@ public final class Dispatcher implements Filter {
   private static final Duration LINGER = Duration.ofSeconds(2);
   private static final String BEARER = "Bearer ";
 
-  private final Router router;
+  private final Function<Exchange, Router> routers;
   private final Connections connections;
   private final HostGuard guard;
   private final Authenticator authenticator;
@@ -44,10 +44,12 @@ public final class Dispatcher implements Filter {
   private final RequestIds ids = new RequestIds();
 
   /**
+   * @param routers what a request is served by: most have paths of the server's own, some are meant
+   *     for a port of a sandbox
    * @param causeOfDeath why the sandbox that a request names has died
    */
   public Dispatcher(
-      Router router,
+      Function<Exchange, Router> routers,
       Connections connections,
       HostGuard guard,
       Authenticator authenticator,
@@ -55,7 +57,7 @@ public final class Dispatcher implements Filter {
       DataSize maxJsonBody,
       Duration keepAlive,
       Function<Exchange, Optional<String>> causeOfDeath) {
-    this.router = router;
+    this.routers = routers;
     this.connections = connections;
     this.guard = guard;
     this.authenticator = authenticator;
@@ -105,7 +107,7 @@ public final class Dispatcher implements Filter {
     guard.check(request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
     Router.Match match;
     try {
-      match = router.match(method, request.prologue().uriPath().rawPath());
+      match = routers.apply(exchange).match(method, request.prologue().uriPath().rawPath());
     } catch (HttpProblem e) {
       // Without a token nobody learns what there is.
       authenticate(exchange);

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** One request and its answer, for the thread that serves it. */
@@ -48,6 +49,34 @@ public final class Exchange {
     this.connection = connection;
     this.limits = limits;
     this.query = new Query(request.prologue().query().rawValue());
+  }
+
+  /** What the request addresses the server by: a name, and maybe a port. */
+  public String authority() {
+    return request.authority();
+  }
+
+  public String method() {
+    return request.prologue().method().text();
+  }
+
+  /** As it came, from the slash on. */
+  public String rawPath() {
+    return request.prologue().uriPath().rawPath();
+  }
+
+  /** What follows the question mark as it came; may be empty. */
+  public String rawQuery() {
+    String raw = request.prologue().query().rawValue();
+    return raw == null ? "" : raw;
+  }
+
+  /** All headers with their values, in their order; a name can come twice. */
+  public void eachHeader(BiConsumer<String, String> reader) {
+    request
+        .headers()
+        .forEach(
+            header -> header.allValues().forEach(value -> reader.accept(header.name(), value)));
   }
 
   void matched(Router.Match newMatch) {
@@ -149,15 +178,16 @@ public final class Exchange {
 
   /** The body as a JSON object. */
   public Fields fields() throws IOException {
-    return Fields.parse(wholeBody());
+    return Fields.parse(content());
   }
 
   /** The body as JSON of any kind. */
   public JsonNode json() throws IOException {
-    return Json.parse(wholeBody());
+    return Json.parse(content());
   }
 
-  private byte[] wholeBody() throws IOException {
+  /** The whole body, of the size that JSON may have. */
+  public byte[] content() throws IOException {
     long max = limits.maxJsonBody;
     OptionalLong length = contentLength();
     if (length.isPresent() && length.getAsLong() > max) {
@@ -232,6 +262,19 @@ public final class Exchange {
     return response.outputStream();
   }
 
+  /**
+   * An answer that goes on for long, in pieces that are flushed by whoever writes them. The
+   * caller's going away interrupts this thread.
+   */
+  public OutputStream live(int newStatus) {
+    closing = true;
+    status = newStatus;
+    response.status(Status.create(newStatus));
+    connection.watched();
+    response.header(HeaderValues.CONNECTION_CLOSE);
+    return response.outputStream();
+  }
+
   /** Live events. The caller's going away interrupts this thread. */
   public EventStream events() {
     closing = true;
@@ -303,7 +346,8 @@ public final class Exchange {
     return closing;
   }
 
-  boolean answered() {
+  /** Whether an answer has begun. */
+  public boolean answered() {
     return response.isSent() || response.hasEntity();
   }
 

@@ -13,12 +13,15 @@ import org.jspecify.annotations.Nullable;
 public final class HostGuard {
   private final boolean anyHost;
   private final Set<String> hosts;
+  private final String sandboxes;
 
   /**
    * @param loopback whether only this machine can connect, so that every honest name is known
    * @param allowedHosts further names of the server
+   * @param sandboxDomain under which sandboxes have names; empty: none have
    */
-  public HostGuard(boolean loopback, Set<String> allowedHosts) {
+  public HostGuard(boolean loopback, Set<String> allowedHosts, String sandboxDomain) {
+    this.sandboxes = sandboxDomain.isEmpty() ? "" : "." + sandboxDomain;
     this.anyHost = !loopback && allowedHosts.isEmpty();
     this.hosts =
         Set.copyOf(allowedHosts.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList());
@@ -48,6 +51,7 @@ public final class HostGuard {
     return name.equals("localhost")
         || name.equals("[::1]")
         || isLoopbackAddress(name)
+        || (!sandboxes.isEmpty() && name.endsWith(sandboxes))
         || hosts.contains(name);
   }
 

@@ -86,7 +86,8 @@ public final class HttpProblem extends RuntimeException {
         null);
   }
 
-  static HttpProblem tooLarge(String what, long limit) {
+  /** 413, with the limit. */
+  public static HttpProblem tooLarge(String what, long limit) {
     return new HttpProblem(
         413,
         ErrorCode.TOO_LARGE.wireName(),

@@ -6,7 +6,7 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 
 /** Percent-encoded text to characters: once, strictly, or not at all. */
-final class PercentCoding {
+public final class PercentCoding {
   private PercentCoding() {}
 
   /** A path segment. */
@@ -15,7 +15,7 @@ final class PercentCoding {
   }
 
   /** A name or value of a query, where + is a space. */
-  static String query(String raw, String field) {
+  public static String query(String raw, String field) {
     return decode(raw, true, field);
   }
 

@@ -51,6 +51,11 @@ public final class Router {
     return add("GET", template, Access.OPEN, handler);
   }
 
+  /** One that sees to its own kind of token. */
+  public Router open(String method, String template, Handler handler) {
+    return add(method, template, Access.OPEN, handler);
+  }
+
   /** Every route, in the order of its making. */
   public List<Route> routes() {
     return List.copyOf(routes);

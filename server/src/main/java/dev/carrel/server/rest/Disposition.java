@@ -4,11 +4,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /** What a download says of its name. */
-final class Disposition {
+public final class Disposition {
   private Disposition() {}
 
   /** A Content-Disposition that no name can break out of (RFC 6266, RFC 8187). */
-  static String of(String kind, String name) {
+  public static String of(String kind, String name) {
     var plain = new StringBuilder();
     var extended = new StringBuilder();
     name.codePoints()

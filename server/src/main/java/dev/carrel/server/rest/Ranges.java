@@ -7,12 +7,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The Range header. What is not a single range of bytes is as if it were not there (RFC 9110). */
-final class Ranges {
+public final class Ranges {
   private static final Pattern ONE = Pattern.compile("bytes=(\\d{0,18})-(\\d{0,18})");
 
   private Ranges() {}
 
-  static Optional<ByteRange> parse(String header) {
+  public static Optional<ByteRange> parse(String header) {
     Matcher matcher = ONE.matcher(header.strip());
     if (!matcher.matches()) {
       return Optional.empty();

@@ -35,6 +35,7 @@ public final class RestApi {
     new ImageRoutes(control.images(), control.engines()).addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
+    new KeyRoutes(control.apiKeys()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
     new BudgetRoutes(control.budgets()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HostGuardTest {
-  private final HostGuard loopback = new HostGuard(true, Set.of("desk.example"));
+  private final HostGuard loopback = new HostGuard(true, Set.of("desk.example"), "");
 
   @ParameterizedTest
   @ValueSource(
@@ -63,9 +63,9 @@ class HostGuardTest {
 
   @Test
   void beyondLoopbackAnyNameGoesUnlessNamesAreGiven() {
-    assertThatCode(() -> new HostGuard(false, Set.of()).check("desk.example", null))
+    assertThatCode(() -> new HostGuard(false, Set.of(), "").check("desk.example", null))
         .doesNotThrowAnyException();
-    assertThatThrownBy(() -> new HostGuard(false, Set.of("a.example")).check("b.example", null))
+    assertThatThrownBy(() -> new HostGuard(false, Set.of("a.example"), "").check("b.example", null))
         .isInstanceOf(HttpProblem.class);
   }
 }

@@ -37,6 +37,8 @@ class DescriptionTest {
           Map.entry("Event", EventRoutes.View.class),
           Map.entry("Volume", VolumeRoutes.View.class),
           Map.entry("VolumeList", VolumeRoutes.Page.class),
+          Map.entry("ApiKey", KeyRoutes.View.class),
+          Map.entry("ApiKeyList", KeyRoutes.Page.class),
           Map.entry("Snapshot", SnapshotRoutes.View.class),
           Map.entry("SnapshotList", SnapshotRoutes.Page.class),
           Map.entry("ExecResult", ExecViews.Result.class),

@@ -1,0 +1,94 @@
+package dev.carrel.e2e.functional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.bench.ServerProcess;
+import dev.carrel.e2e.Api;
+import dev.carrel.e2e.Carrel;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** E2B's own packages, unchanged, as their package managers install them. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class E2bClientsIT {
+  private static final long MINUTES = 5;
+
+  private ServerProcess server;
+  private Api api;
+
+  @BeforeAll
+  void serve(@TempDir Path folder) throws Exception {
+    server = Carrel.start(folder, Map.of());
+    api = new Api(server.address(), server.token());
+  }
+
+  @AfterAll
+  void end() throws Exception {
+    api.close();
+    server.close();
+  }
+
+  @Test
+  void javaScriptNow() throws Exception {
+    node("e2b@2.51.0", "@e2b/code-interpreter@2.8.0");
+  }
+
+  private void node(String... packages) throws Exception {
+    Path folder = folder("npm-" + packages[0]);
+    Files.writeString(folder.resolve("package.json"), "{\"private\":true}");
+    var install =
+        new ArrayList<>(List.of("npm", "install", "--no-audit", "--no-fund", "--no-package-lock"));
+    install.addAll(List.of(packages));
+    assertThat(run(folder, install)).as("npm install").endsWith("exit 0");
+    copy("e2b.mjs", folder);
+    assertThat(run(folder, List.of("node", "e2b.mjs"))).contains(" passed").endsWith("exit 0");
+  }
+
+  /** Kept between runs: what a package manager has fetched need not be fetched again. */
+  private static Path folder(String name) throws Exception {
+    Path root = Path.of(System.getProperty("carrel.root"), "e2e", "target", "clients");
+    return Files.createDirectories(root.resolve(name.replaceAll("[^A-Za-z0-9.-]", "_")));
+  }
+
+  private static void copy(String name, Path folder) throws Exception {
+    try (InputStream program = E2bClientsIT.class.getResourceAsStream("/clients/" + name)) {
+      Files.write(folder.resolve(name), program.readAllBytes());
+    }
+  }
+
+  private String run(Path folder, List<String> command) throws Exception {
+    Path log = Files.createTempFile("client", ".log");
+    var builder = new ProcessBuilder(command).directory(folder.toFile());
+    builder.redirectErrorStream(true).redirectOutput(log.toFile());
+    builder.environment().put("E2B_API_URL", server.address().toString());
+    builder.environment().put("E2B_SANDBOX_URL", server.address().toString());
+    builder.environment().put("E2B_API_KEY", key());
+    Process process = builder.start();
+    try {
+      boolean ended = process.waitFor(MINUTES, TimeUnit.MINUTES);
+      return Files.readString(log).strip() + " exit " + (ended ? process.exitValue() : "never");
+    } finally {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
+      Files.delete(log);
+    }
+  }
+
+  private String key() {
+    return api.call(
+            "POST", "/api/v1/keys", "{\"name\":\"e2e\",\"tenant\":\"acme\",\"principal\":\"ada\"}")
+        .json()
+        .get("key")
+        .asText();
+  }
+}

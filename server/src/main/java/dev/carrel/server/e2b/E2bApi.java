@@ -1,0 +1,79 @@
+package dev.carrel.server.e2b;
+
+import dev.carrel.control.Control;
+import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.SandboxId;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Everything that E2B's clients ask for: a control plane on paths of its own, and a data plane for
+ * requests that name a sandbox by header or host.
+ */
+public final class E2bApi implements AutoCloseable {
+  private final Control control;
+  private final Authenticator authenticator;
+  private final String domain;
+  private final DataPlane plane;
+  private final Watchers watchers = new Watchers();
+  private final Router inside = new Router();
+
+  /**
+   * @param domain under which sandboxes have names, {@code PORT-SANDBOX.DOMAIN}; empty: they are
+   *     told by headers alone
+   */
+  public E2bApi(Control control, Authenticator authenticator, String domain) {
+    this.control = control;
+    this.authenticator = authenticator;
+    this.domain = domain;
+    this.plane = new DataPlane(control.sandboxes(), control.accessTokens(), domain);
+    var connect = new Connect(plane);
+    new ProcessService(connect, control.execs(), control.files(), new Tags()).addTo(inside);
+    new FilesystemService(connect, control.files(), watchers).addTo(inside);
+    new Interpreter(plane, control.sandboxes(), control.contexts()).addTo(inside);
+    transfer().addTo(inside);
+    inside
+        .open("GET", "/health", Failures.told(this::health))
+        .open("GET", "/envs", Failures.told(this::envs));
+  }
+
+  /** Adds the control plane, and signed links, which do not name their sandbox. */
+  public void addTo(Router router) {
+    var door = new Door(authenticator);
+    new SandboxControl(door, control, domain).addTo(router);
+    new SandboxLists(door, control.sandboxes(), domain).addTo(router);
+    transfer().addTo(router);
+  }
+
+  /** What serves a request that is meant for the inside of a sandbox. */
+  public Optional<Router> inside(Exchange exchange) {
+    return Place.isNamed(exchange, domain) ? Optional.of(inside) : Optional.empty();
+  }
+
+  @Override
+  public void close() {
+    watchers.close();
+  }
+
+  private FileTransfer transfer() {
+    return new FileTransfer(plane, control.accessTokens(), control.files());
+  }
+
+  private void health(Exchange exchange) {
+    plane.requireRunning(sandbox(exchange));
+    exchange.noContent();
+  }
+
+  private void envs(Exchange exchange) {
+    SandboxId sandbox = sandbox(exchange);
+    Map<String, String> variables =
+        control.sandboxes().get(plane.admit(exchange, sandbox), sandbox).envVars();
+    Wire.json(exchange, 200, variables);
+  }
+
+  private SandboxId sandbox(Exchange exchange) {
+    return plane.place(exchange).orElseThrow(() -> SandboxAway.notRunning("")).sandbox();
+  }
+}

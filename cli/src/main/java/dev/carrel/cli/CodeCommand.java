@@ -95,7 +95,7 @@ final class CodeCommand implements Callable<Integer> {
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);
       if (common.json()) {
-        CodeResult result = sandbox.code(options);
+        CodeResult result = sandbox.runCode(options);
         session.console().json(result);
         return result.success() ? 0 : 1;
       }
@@ -134,7 +134,7 @@ final class CodeCommand implements Callable<Integer> {
   }
 
   private int follow(Sandbox sandbox, CodeOptions options) throws IOException {
-    try (CodeStream stream = sandbox.streamCode(options);
+    try (CodeStream stream = sandbox.runCodeStream(options);
         Signals.Handling _ = Signals.handle("INT", () -> interrupt(sandbox))) {
       int shown = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {

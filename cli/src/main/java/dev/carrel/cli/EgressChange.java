@@ -32,7 +32,9 @@ abstract class EgressChange implements Callable<Integer> {
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);
       EgressCommand.print(
-          session.console(), common.json(), sandbox.egress(change(sandbox.egress().policy())));
+          session.console(),
+          common.json(),
+          sandbox.egress().set(change(sandbox.egress().get().policy())));
     }
     return 0;
   }

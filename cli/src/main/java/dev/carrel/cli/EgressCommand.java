@@ -49,7 +49,7 @@ final class EgressCommand extends CommandGroup {
     public Integer call() {
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
-        EgressInfo info = server.carrel().sandboxes().get(id).egress();
+        EgressInfo info = server.carrel().sandboxes().get(id).egress().get();
         if (draft && common.json()) {
           console.json(info.draft());
         } else if (draft) {
@@ -111,7 +111,7 @@ final class EgressCommand extends CommandGroup {
     public Integer call() {
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
-        List<EgressDecision> decisions = server.carrel().sandboxes().get(id).egressDecisions();
+        List<EgressDecision> decisions = server.carrel().sandboxes().get(id).egress().decisions();
         if (common.json()) {
           console.json(decisions);
         } else if (decisions.isEmpty()) {
@@ -175,7 +175,7 @@ final class EgressCommand extends CommandGroup {
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
         EgressAccess access =
-            server.carrel().sandboxes().get(id).egressAccess(hosts, Duration.ofSeconds(seconds));
+            server.carrel().sandboxes().get(id).egress().access(hosts, Duration.ofSeconds(seconds));
         if (common.json()) {
           console.json(access);
         } else {

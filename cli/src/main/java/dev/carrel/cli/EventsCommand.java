@@ -1,9 +1,8 @@
 package dev.carrel.cli;
 
-import dev.carrel.sdk.News;
+import dev.carrel.sdk.EventStream;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -51,14 +50,14 @@ final class EventsCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    var filter = new News.Filter(namespace, sandbox, type);
+    var filter = new EventStream.Filter(namespace, sandbox, type);
     Console console = session.console();
     try (Session.Connection server = session.connect()) {
       if (follow) {
-        follow(server.carrel().news(filter, after));
+        follow(server.carrel().events(filter, after));
         return 0;
       }
-      List<News.Event> events = server.carrel().recentNews(filter, limit);
+      List<EventStream.Event> events = server.carrel().recentEvents(filter, limit);
       if (common.json()) {
         console.json(Map.of("events", events));
       } else if (events.isEmpty()) {
@@ -72,19 +71,19 @@ final class EventsCommand implements Callable<Integer> {
     }
   }
 
-  private void follow(News stream) {
-    try (News news = stream) {
-      for (Optional<News.Event> next = news.next(); next.isPresent(); next = news.next()) {
+  private void follow(EventStream stream) {
+    try (EventStream events = stream) {
+      for (EventStream.Event event : events) {
         if (common.json()) {
-          session.console().jsonLine(next.get());
+          session.console().jsonLine(event);
         } else {
-          session.console().line(String.join("  ", row(next.get())));
+          session.console().line(String.join("  ", row(event)));
         }
       }
     }
   }
 
-  private List<String> row(News.Event event) {
+  private List<String> row(EventStream.Event event) {
     String details =
         new TreeMap<>(event.details())
             .entrySet().stream()

@@ -1,8 +1,8 @@
 package dev.carrel.cli;
 
-import dev.carrel.sdk.Exec;
 import dev.carrel.sdk.ExecInfo;
 import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.ExecStream;
 import dev.carrel.sdk.Sandbox;
 import java.time.Duration;
 import java.util.List;
@@ -105,7 +105,7 @@ final class ExecCommand implements Callable<Integer> {
       if (detach) {
         return detach(sandbox, options);
       }
-      try (Exec exec = live.start(sandbox, options, timeout)) {
+      try (ExecStream exec = live.start(sandbox, options, timeout)) {
         if (tty) {
           return live.followInTerminal(exec, live.streams());
         }
@@ -142,7 +142,7 @@ final class ExecCommand implements Callable<Integer> {
 
   private int detach(Sandbox sandbox, ExecOptions options) {
     ExecInfo started =
-        sandbox.background(
+        sandbox.execBackground(
             timeout == null
                 ? options
                 : options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000))));

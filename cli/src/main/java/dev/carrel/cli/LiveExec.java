@@ -2,9 +2,9 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.ErrorCode;
-import dev.carrel.sdk.Exec;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.ExecStream;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
 import java.io.InputStream;
@@ -43,23 +43,23 @@ final class LiveExec {
    *
    * @param timeout null: as long as the server lets a command run
    */
-  Exec start(Sandbox sandbox, ExecOptions options, @Nullable Double timeout) {
+  ExecStream start(Sandbox sandbox, ExecOptions options, @Nullable Double timeout) {
     if (timeout != null) {
-      return sandbox.exec(options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000))));
+      return sandbox.execStream(options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000))));
     }
     try {
-      return sandbox.exec(options.withTimeout(LONG));
+      return sandbox.execStream(options.withTimeout(LONG));
     } catch (CarrelException e) {
       // This server allows less; its own default is all that is known to be allowed.
       if (e.field().equals(Optional.of("timeout_seconds"))) {
-        return sandbox.exec(options);
+        return sandbox.execStream(options);
       }
       throw e;
     }
   }
 
   /** Follows to the end; returns the command's exit code. */
-  int follow(Exec exec, boolean stdin, Sink sink) {
+  int follow(ExecStream exec, boolean stdin, Sink sink) {
     var interrupts = new AtomicInteger();
     try (Signals.Handling _ = Signals.handle("INT", () -> interrupt(exec, interrupts))) {
       if (stdin) {
@@ -70,7 +70,7 @@ final class LiveExec {
   }
 
   /** As {@link #follow}, with the terminal in raw mode: every key belongs to the command. */
-  int followInTerminal(Exec exec, Sink sink) {
+  int followInTerminal(ExecStream exec, Sink sink) {
     Terminal terminal = session.terminal();
     try (AtExit _ = terminal.enterRawMode();
         Signals.Handling _ = Signals.handle("WINCH", () -> resize(exec, terminal))) {
@@ -85,7 +85,7 @@ final class LiveExec {
     return new ExecOptions.TerminalSize(size.rows(), size.columns());
   }
 
-  private static int read(Exec exec, Sink sink) {
+  private static int read(ExecStream exec, Sink sink) {
     for (ExecEvent event : exec) {
       switch (event) {
         case ExecEvent.Queued _ -> {}
@@ -102,11 +102,11 @@ final class LiveExec {
   }
 
   // A daemon: a read from a terminal cannot be called off, and must not keep the program alive.
-  private static void feed(Exec exec, InputStream in) {
+  private static void feed(ExecStream exec, InputStream in) {
     Thread.ofPlatform().daemon().name("stdin").start(() -> pump(exec, in));
   }
 
-  private static void pump(Exec exec, InputStream in) {
+  private static void pump(ExecStream exec, InputStream in) {
     byte[] buffer = new byte[CHUNK];
     try {
       for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
@@ -122,7 +122,7 @@ final class LiveExec {
     }
   }
 
-  private static void interrupt(Exec exec, AtomicInteger interrupts) {
+  private static void interrupt(ExecStream exec, AtomicInteger interrupts) {
     try {
       switch (interrupts.incrementAndGet()) {
         case 1 -> exec.signal("SIGINT");
@@ -137,7 +137,7 @@ final class LiveExec {
     }
   }
 
-  private static void resize(Exec exec, Terminal terminal) {
+  private static void resize(ExecStream exec, Terminal terminal) {
     Terminal.Size size = terminal.size();
     try {
       exec.resize(size.rows(), size.columns());

@@ -1,8 +1,8 @@
 package dev.carrel.cli;
 
-import dev.carrel.sdk.Exec;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecOptions;
+import dev.carrel.sdk.ExecStream;
 import dev.carrel.sdk.FileChange;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
@@ -172,7 +172,7 @@ final class RunCommand implements Callable<Integer> {
     LiveExec.Sink shown = common.json() ? collected : live.streams();
     var changes = new ArrayList<FileChange>();
     int exitCode;
-    try (Exec exec = live.start(sandbox, options, timeout)) {
+    try (ExecStream exec = live.start(sandbox, options, timeout)) {
       exitCode = live.follow(exec, job.stdin(), new WithChanges(shown, changes));
     }
     if (output != null) {

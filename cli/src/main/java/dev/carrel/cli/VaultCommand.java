@@ -65,7 +65,7 @@ final class VaultCommand extends CommandGroup {
       String name = value.name();
       String text = value.read(session);
       try (Session.Connection server = session.connect()) {
-        var vault = server.carrel().vault();
+        var vault = server.carrel().secrets();
         SecretInfo made;
         if (kind.canary) {
           made = vault.addCanary(space.name(), name, text);
@@ -98,7 +98,7 @@ final class VaultCommand extends CommandGroup {
       String name = value.name();
       String text = value.read(session);
       try (Session.Connection server = session.connect()) {
-        show(session.console(), common, server.carrel().vault().rotate(space.name(), name, text));
+        show(session.console(), common, server.carrel().secrets().rotate(space.name(), name, text));
       }
       return 0;
     }
@@ -118,7 +118,7 @@ final class VaultCommand extends CommandGroup {
     public Integer call() {
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
-        List<SecretInfo> found = server.carrel().vault().list(space.name());
+        List<SecretInfo> found = server.carrel().secrets().list(space.name());
         if (common.json()) {
           console.json(Map.of("secrets", found));
         } else if (found.isEmpty()) {
@@ -159,7 +159,7 @@ final class VaultCommand extends CommandGroup {
       var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
         for (String name : names) {
-          server.carrel().vault().delete(space.name(), name);
+          server.carrel().secrets().delete(space.name(), name);
           deleted.add(name);
         }
       }

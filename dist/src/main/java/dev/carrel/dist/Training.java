@@ -82,15 +82,15 @@ final class Training {
     var command = ExecOptions.of(List.of("/bin/true"));
     for (int i = 0; i < REQUESTS; i++) {
       carrel.health();
-      sandbox.code("bash", ":");
+      sandbox.runCode("bash", ":");
       if (i % 4 == 0) {
-        sandbox.run(command);
+        sandbox.exec(command);
       }
     }
     sandbox.delete();
     for (int i = 0; i < LIVES; i++) {
       Sandbox one = carrel.sandboxes().create(options);
-      one.run(command);
+      one.exec(command);
       one.delete();
     }
   }

@@ -7,17 +7,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.carrel.cli.ServedServer;
 import dev.carrel.sdk.Carrel;
 import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.CodeEvent;
 import dev.carrel.sdk.CodeOptions;
 import dev.carrel.sdk.CodeResult;
+import dev.carrel.sdk.CodeStream;
+import dev.carrel.sdk.ContextOptions;
 import dev.carrel.sdk.Contexts;
 import dev.carrel.sdk.ErrorCode;
-import dev.carrel.sdk.Exec;
+import dev.carrel.sdk.EventStream;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecInfo;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.ExecResult;
+import dev.carrel.sdk.ExecStream;
 import dev.carrel.sdk.FileWatch;
-import dev.carrel.sdk.News;
+import dev.carrel.sdk.NetworkPolicy;
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SandboxOptions;
 import dev.carrel.sdk.SnapshotInfo;
@@ -83,16 +87,16 @@ class SdkIT {
     assertThat(first.info().onIdle()).isEqualTo("destroy");
     assertThat(first.info().maxLifeSeconds()).isEqualTo(3600);
     assertThat(first.info().persistent()).isTrue();
-    first.run("echo kept > file");
+    first.exec("echo kept > file");
     assertThat(first.stop().info().status()).isEqualTo("stopped");
-    assertThat(first.start().run("cat file").stdout()).isEqualTo("kept\n");
+    assertThat(first.start().exec("cat file").stdout()).isEqualTo("kept\n");
     SnapshotInfo snapshot = first.snapshot("one");
     assertThat(carrel.snapshots().list()).contains(snapshot);
     assertThat(carrel.snapshots().get(snapshot.id()).sandboxId()).isEqualTo(first.id());
     Sandbox fork = first.fork();
-    assertThat(fork.run("cat file").stdout()).isEqualTo("kept\n");
-    first.run("rm file");
-    assertThat(first.restore(snapshot.id()).run("cat file").stdout()).isEqualTo("kept\n");
+    assertThat(fork.exec("cat file").stdout()).isEqualTo("kept\n");
+    first.exec("rm file");
+    assertThat(first.restore(snapshot.id()).exec("cat file").stdout()).isEqualTo("kept\n");
     assertThat(first.snapshots()).containsExactly(snapshot);
     assertThat(carrel.volumes().get("lasting").sandboxId()).isEqualTo(first.id());
 
@@ -112,27 +116,83 @@ class SdkIT {
   @Test
   void newsAreReadAndGoneOnWith() {
     Sandbox told;
-    News.Event created;
-    try (News news = carrel.news(null)) {
+    EventStream.Event created;
+    try (EventStream news = carrel.events(null)) {
       told = carrel.sandboxes().create();
       created = next(news, told, "sandbox.created");
     }
     told.delete();
-    try (News news = carrel.news(created.id())) {
+    try (EventStream news = carrel.events(created.id())) {
       assertThat(next(news, told, "sandbox.started").details()).containsEntry("cause", "created");
       next(news, told, "sandbox.destroyed");
     }
   }
 
-  private static News.Event next(News news, Sandbox about, String kind) {
+  private static EventStream.Event next(EventStream news, Sandbox about, String kind) {
     while (true) {
-      News.Event event = news.next().orElseThrow();
+      EventStream.Event event = news.next().orElseThrow();
       // Some news comes under a second name too.
       if (about.id().equals(event.sandboxId()) && event.kind().startsWith("sandbox.")) {
         assertThat(event.kind()).isEqualTo(kind);
         return event;
       }
     }
+  }
+
+  @Test
+  void closingDeletesWhatCreateMade() {
+    Sandbox made = Sandbox.create(carrel, SandboxOptions.defaults().withMemoryMb(64L));
+    Sandbox found = carrel.sandboxes().get(made.id());
+    found.close();
+    assertThat(found.refresh().info().status()).isEqualTo("running");
+    made.close();
+    assertThatThrownBy(() -> carrel.sandboxes().get(made.id()))
+        .isInstanceOfSatisfying(
+            CarrelException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.SANDBOX_NOT_FOUND));
+    SandboxOptions keyed = SandboxOptions.defaults().withSessionKey("lives on").withMemoryMb(64L);
+    Sandbox kept = carrel.sandboxes().create(keyed);
+    kept.close();
+    assertThat(carrel.sandboxes().create(keyed).id()).isEqualTo(kept.id());
+    kept.delete();
+  }
+
+  @Test
+  void codeIsFollowedLive() {
+    try (CodeStream stream = sandbox.runCodeStream(CodeOptions.of("bash", "echo told"))) {
+      var said = new StringBuilder();
+      for (CodeEvent event : stream) {
+        if (event instanceof CodeEvent.Output output) {
+          said.append(output.text());
+        }
+      }
+      assertThat(said).hasToString("told\n");
+    }
+  }
+
+  @Test
+  void secretsAreUsedByNameAndNeverComeBack() {
+    carrel.secrets().add("default", "SDK_KEY", "correct horse battery");
+    ExecOptions options = ExecOptions.shell("echo \"$SDK_KEY\"").withSecrets(List.of("SDK_KEY"));
+    assertThat(sandbox.exec(options).stdout()).isEqualTo("***REDACTED***\n");
+    assertThat(carrel.secrets().rotate("default", "SDK_KEY", "another horse").version())
+        .isEqualTo(2);
+    carrel.secrets().delete("default", "SDK_KEY");
+  }
+
+  @Test
+  void whatASandboxMayReachIsReadAndSet() {
+    NetworkPolicy policy = NetworkPolicy.NOTHING.withAllow(List.of("example.com"));
+    assertThat(sandbox.egress().set(policy).policy()).isEqualTo(policy);
+    assertThat(sandbox.egress().get().policy()).isEqualTo(policy);
+    assertThat(sandbox.egress().decisions()).isEmpty();
+    sandbox.egress().set(NetworkPolicy.NOTHING);
+  }
+
+  @Test
+  void aPathThatWouldNameAnotherResourceIsNotAskedFor() {
+    assertThatThrownBy(() -> sandbox.files().delete("a/../../../snapshots", false))
+        .isInstanceOfSatisfying(CarrelException.class, e -> assertThat(e.field()).contains("path"));
   }
 
   @Test
@@ -179,7 +239,7 @@ class SdkIT {
 
   @Test
   void aCommandIsAResult() {
-    ExecResult result = sandbox.run("echo out; echo err >&2; echo x > made; exit 5");
+    ExecResult result = sandbox.exec("echo out; echo err >&2; echo x > made; exit 5");
 
     assertThat(result.exitCode()).isEqualTo(5);
     assertThat(result.cause()).isEqualTo("returned");
@@ -196,7 +256,7 @@ class SdkIT {
             .withStdinOpen(true);
     var seen = new StringBuilder();
 
-    try (Exec exec = sandbox.exec(options)) {
+    try (ExecStream exec = sandbox.execStream(options)) {
       for (ExecEvent event : exec) {
         switch (event) {
           case ExecEvent.Output output -> {
@@ -219,7 +279,8 @@ class SdkIT {
   @Test
   void bytesArriveAsTheyAre() {
     var bytes = new ArrayList<Byte>();
-    try (Exec exec = sandbox.exec(ExecOptions.of(List.of("printf", "\\377\\000\\303")))) {
+    try (ExecStream exec =
+        sandbox.execStream(ExecOptions.of(List.of("printf", "\\377\\000\\303")))) {
       for (ExecEvent event : exec) {
         if (event instanceof ExecEvent.Output output) {
           for (byte b : output.bytes()) {
@@ -233,8 +294,8 @@ class SdkIT {
 
   @Test
   void signalsReachTheCommand() {
-    try (Exec exec =
-        sandbox.exec(ExecOptions.shell("trap 'exit 9' INT; echo set; sleep 60 & wait"))) {
+    try (ExecStream exec =
+        sandbox.execStream(ExecOptions.shell("trap 'exit 9' INT; echo set; sleep 60 & wait"))) {
       int code = -1;
       for (ExecEvent event : exec) {
         if (event instanceof ExecEvent.Output) {
@@ -249,10 +310,10 @@ class SdkIT {
 
   @Test
   void backgroundCommandsAreFoundAgainWithTheirOutput() {
-    ExecInfo started = sandbox.background(ExecOptions.shell("echo early; sleep 60"));
+    ExecInfo started = sandbox.execBackground(ExecOptions.shell("echo early; sleep 60"));
 
     assertThat(sandbox.execs()).anySatisfy(e -> assertThat(e.id()).isEqualTo(started.id()));
-    try (Exec exec = sandbox.attach(started.id(), 0)) {
+    try (ExecStream exec = sandbox.attach(started.id(), 0)) {
       for (ExecEvent event : exec) {
         if (event instanceof ExecEvent.Output output) {
           assertThat(output.text()).isEqualTo("early\n");
@@ -267,7 +328,7 @@ class SdkIT {
   @Test
   void timeoutsAreResults() {
     ExecResult result =
-        sandbox.run(ExecOptions.shell("sleep 60").withTimeout(Duration.ofMillis(200)));
+        sandbox.exec(ExecOptions.shell("sleep 60").withTimeout(Duration.ofMillis(200)));
 
     assertThat(result.timedOut()).isTrue();
     assertThat(result.cause()).isEqualTo("timed_out");
@@ -276,13 +337,15 @@ class SdkIT {
   @Test
   void contextsKeepTheirStateApart() {
     Contexts contexts = sandbox.contexts();
-    Contexts.Context own = contexts.create("bash");
-    sandbox.code("bash", "x=common");
+    Contexts.Context own =
+        contexts.create("bash", ContextOptions.defaults().withEnv(Map.of("Y", "own")));
+    sandbox.runCode("bash", "x=common");
 
-    CodeResult mine = sandbox.code(CodeOptions.of("bash", "echo \"[$x]\"").withContextId(own.id()));
+    CodeResult mine =
+        sandbox.runCode(CodeOptions.of("bash", "echo \"[$x]$Y\"").withContextId(own.id()));
 
-    assertThat(mine.stdout()).isEqualTo("[]\n");
-    assertThat(sandbox.code("bash", "echo $x").stdout()).isEqualTo("common\n");
+    assertThat(mine.stdout()).isEqualTo("[]own\n");
+    assertThat(sandbox.runCode("bash", "echo $x").stdout()).isEqualTo("common\n");
     assertThat(contexts.list()).anySatisfy(c -> assertThat(c.id()).isEqualTo(own.id()));
     contexts.delete(own.id());
     assertThatThrownBy(() -> contexts.get(own.id())).isInstanceOf(CarrelException.class);

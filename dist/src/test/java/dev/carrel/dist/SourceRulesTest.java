@@ -17,8 +17,7 @@ import org.junit.jupiter.api.Test;
 class SourceRulesTest {
   private static final Path ROOT = Path.of(System.getProperty("carrel.root", ".."));
   private static final Set<String> NOT_OURS =
-      Set.of(
-          "target", "build", "generated", "node_modules", ".git", ".carrel", "__pycache__");
+      Set.of("target", "build", "generated", "node_modules", ".git", ".carrel", "__pycache__");
   private static final int MAX_LINES = 600;
   private static final int MAX_TEST_LINES = 800;
   private static final int MAX_README_LINES = 40;
@@ -61,6 +60,7 @@ class SourceRulesTest {
     assertThat(
             sources(".java")
                 .filter(file -> !isTest(file))
+                .filter(contains(Pattern.compile("^package ", Pattern.MULTILINE)))
                 .map(file -> file.resolveSibling("package-info.java"))
                 .distinct()
                 .filter(info -> !Files.exists(info) || !text(info).contains("@NullMarked")))

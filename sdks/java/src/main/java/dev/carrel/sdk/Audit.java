@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,16 +65,22 @@ public final class Audit {
   }
 
   /** Records as they come. One thread reads, any may close. */
-  public static final class Stream implements AutoCloseable {
-    private final EventStream events;
+  public static final class Stream implements Iterable<AuditRecord>, AutoCloseable {
+    private final ServerEvents events;
 
-    Stream(EventStream events) {
+    Stream(ServerEvents events) {
       this.events = events;
     }
 
     /** Waits for the next record; empty once closed. */
     public Optional<AuditRecord> next() {
       return events.next().map(event -> event.as(AuditRecord.class));
+    }
+
+    /** Each record as it comes, until it is closed. */
+    @Override
+    public Iterator<AuditRecord> iterator() {
+      return new Arrivals<>(this::next);
     }
 
     @Override

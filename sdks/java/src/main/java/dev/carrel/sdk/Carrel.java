@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * try (var carrel = Carrel.connect(URI.create("http://127.0.0.1:8080"), token)) {
- *   Sandbox sandbox = carrel.sandboxes().create();
- *   System.out.println(sandbox.run("uname -a").stdout());
- *   sandbox.delete();
+ *   try (Sandbox sandbox = Sandbox.create(carrel)) {
+ *     System.out.println(sandbox.exec("uname -a").stdout());
+ *   }
  * }
  * }</pre>
  */
@@ -24,7 +24,7 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<PoolSummary> POOLS = new TypeReference<>() {};
   private static final TypeReference<Health> HEALTH = new TypeReference<>() {};
 
-  private static final TypeReference<NewsList> NEWS = new TypeReference<>() {};
+  private static final TypeReference<EventStream.Recent> EVENTS = new TypeReference<>() {};
   private static final TypeReference<UsageList> USAGE = new TypeReference<>() {};
   private static final TypeReference<PresetList> PRESETS = new TypeReference<>() {};
   private static final TypeReference<Validation> VALIDATION = new TypeReference<>() {};
@@ -41,6 +41,20 @@ public final class Carrel implements AutoCloseable {
     return new Carrel(new Transport(server, token));
   }
 
+  /** The server and the token that {@code CARREL_URL} and {@code CARREL_TOKEN} name. */
+  public static Carrel connect() {
+    return connect(URI.create(variable("CARREL_URL")), variable("CARREL_TOKEN"));
+  }
+
+  private static String variable(String name) {
+    String value = System.getenv(name);
+    if (value == null || value.isEmpty()) {
+      throw new IllegalStateException(
+          name + " is not set: `carrel serve` prints what CARREL_URL and CARREL_TOKEN should be");
+    }
+    return value;
+  }
+
   public Sandboxes sandboxes() {
     return new Sandboxes(transport);
   }
@@ -50,21 +64,21 @@ public final class Carrel implements AutoCloseable {
    *
    * @param after the id of the last event seen; null: from now on
    */
-  public News news(@Nullable Long after) {
-    return news(News.Filter.all(), after);
+  public EventStream events(@Nullable Long after) {
+    return events(EventStream.Filter.all(), after);
   }
 
-  /** As {@link #news(Long)}, of some only. */
-  public News news(News.Filter filter, @Nullable Long after) {
-    return new News(
-        transport.events("/api/v1/events" + Transport.query(filter.parameters()), after));
+  /** As {@link #events(Long)}, of some only. */
+  public EventStream events(EventStream.Filter filter, @Nullable Long after) {
+    String query = Transport.query(filter.parameters());
+    return EventStream.open(transport, EventStream.PATH + query, after);
   }
 
   /** The last events that the server remembers, oldest first. */
-  public List<News.Event> recentNews(News.Filter filter, int limit) {
+  public List<EventStream.Event> recentEvents(EventStream.Filter filter, int limit) {
     Map<String, String> parameters = filter.parameters();
     parameters.put("recent", Integer.toString(limit));
-    return transport.get("/api/v1/events" + Transport.query(parameters), NEWS).events();
+    return transport.get(EventStream.PATH + Transport.query(parameters), EVENTS).events();
   }
 
   /** Keys for clients. */
@@ -90,8 +104,8 @@ public final class Carrel implements AutoCloseable {
   }
 
   /** Secrets, by name. */
-  public Vault vault() {
-    return new Vault(transport);
+  public Secrets secrets() {
+    return new Secrets(transport);
   }
 
   /** What sandboxes start on. */
@@ -194,8 +208,6 @@ public final class Carrel implements AutoCloseable {
   private record LanguageList(List<LanguageInfo> languages) {}
 
   private record LanguageInfo(String name) {}
-
-  private record NewsList(List<News.Event> events) {}
 
   private record UsageList(List<SandboxUsage> sandboxes) {}
 

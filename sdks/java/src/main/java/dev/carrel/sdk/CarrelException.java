@@ -33,6 +33,11 @@ public final class CarrelException extends RuntimeException {
     return new CarrelException(ErrorCode.UNREACHABLE, 0, message, null, null, cause);
   }
 
+  static CarrelException invalid(String field, String message) {
+    return new CarrelException(
+        ErrorCode.INVALID_INPUT, 0, field + ": " + message, null, field, null);
+  }
+
   /** What went wrong, as a closed set. */
   public ErrorCode code() {
     return code;

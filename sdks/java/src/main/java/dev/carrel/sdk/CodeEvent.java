@@ -39,6 +39,8 @@ public sealed interface CodeEvent {
       String contextId,
       String language,
       long executionCount,
+      long stdoutBytes,
+      long stderrBytes,
       String cause,
       boolean timedOut,
       boolean interrupted,

@@ -38,6 +38,11 @@ public record CodeResult(
     double durationMs,
     @Nullable String hint) {
 
+  /** The last expression's value as text; empty when there is none. */
+  public String text() {
+    return result == null ? "" : result.getOrDefault("text/plain", "");
+  }
+
   /**
    * The richest type of one figure or display call.
    *

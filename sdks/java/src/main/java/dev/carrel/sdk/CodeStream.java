@@ -2,11 +2,12 @@ package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
 
 /** Running code, event by event. For one thread, but any thread may close it. */
-public final class CodeStream implements AutoCloseable {
+public final class CodeStream implements Iterable<CodeEvent>, AutoCloseable {
   private static final TypeReference<Map<String, String>> BUNDLE = new TypeReference<>() {};
 
   private final ResumedEvents events;
@@ -27,7 +28,7 @@ public final class CodeStream implements AutoCloseable {
     return events.next("done").map(CodeStream::parse);
   }
 
-  private static CodeEvent parse(EventStream.Event event) {
+  private static CodeEvent parse(ServerEvents.Event event) {
     return switch (event.name()) {
       case "started" -> event.as(CodeEvent.Started.class);
       case "stdout" -> new CodeEvent.Output(ExecEvent.Channel.STDOUT, text(event));
@@ -44,16 +45,22 @@ public final class CodeStream implements AutoCloseable {
     };
   }
 
-  private static String text(EventStream.Event event) {
+  private static String text(ServerEvents.Event event) {
     return event.json().path("text").asText();
   }
 
-  private static Map<String, String> bundle(EventStream.Event event) {
+  private static Map<String, String> bundle(ServerEvents.Event event) {
     try {
       return Transport.JSON.readValue(event.data(), BUNDLE);
     } catch (JsonProcessingException e) {
       throw CarrelException.unreachable("an event that is not a mime bundle", e);
     }
+  }
+
+  /** Each as it comes, to the end. */
+  @Override
+  public Iterator<CodeEvent> iterator() {
+    return new Arrivals<>(this::next);
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.carrel.sdk;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -27,25 +28,13 @@ public final class Contexts {
 
   /** Starts an interpreter; returns when it is ready. */
   public Context create(String language) {
-    return transport.post(path, Map.of("language", language), CONTEXT);
+    return create(language, ContextOptions.defaults());
   }
 
-  /**
-   * The same with libraries loaded ahead, where the server has warm interpreters.
-   *
-   * @param preload plain, ipython, or data: IPython, numpy, pandas and matplotlib
-   */
-  public Context create(String language, String preload) {
-    return transport.post(path, Map.of("language", language, "preload", preload), CONTEXT);
-  }
-
-  /**
-   * The same with secrets of the sandbox's namespace in its environment.
-   *
-   * @param secrets their names
-   */
-  public Context create(String language, List<String> secrets) {
-    return transport.post(path, Map.of("language", language, "secrets", secrets), CONTEXT);
+  /** As {@link #create(String)}, in a way of its own. */
+  public Context create(String language, ContextOptions options) {
+    ObjectNode body = Transport.JSON.valueToTree(options);
+    return transport.post(path, body.put("language", language), CONTEXT);
   }
 
   public Context get(String id) {

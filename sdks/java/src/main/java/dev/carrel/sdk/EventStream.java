@@ -1,104 +1,103 @@
 package dev.carrel.sdk;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import com.fasterxml.jackson.core.type.TypeReference;
+import java.time.Instant;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/** Server-sent events, read one at a time on the caller's thread. */
-final class EventStream implements AutoCloseable {
-  /** The name, {@code message} unless given, its JSON, and its id, 0 unless given. */
-  record Event(String name, String data, long id) {
-    JsonNode json() {
-      try {
-        return Transport.JSON.readTree(data);
-      } catch (JsonProcessingException e) {
-        throw CarrelException.unreachable("an event that is not JSON: " + name, e);
-      }
-    }
+/**
+ * What happens to sandboxes, as it happens; goes on by itself after a broken connection. One thread
+ * reads, any may close.
+ */
+public final class EventStream implements Iterable<EventStream.Event>, AutoCloseable {
+  private static final TypeReference<Recent> RECENT = new TypeReference<>() {};
+  static final String PATH = "/api/v1/events";
 
-    <T> T as(Class<T> type) {
-      try {
-        return Transport.JSON.readValue(data, type);
-      } catch (JsonProcessingException e) {
-        throw CarrelException.unreachable("an event that is not a " + type.getSimpleName(), e);
-      }
-    }
-  }
+  private final ResumedEvents events;
 
-  private final BufferedReader lines;
-  private volatile boolean closed;
-
-  EventStream(InputStream body) {
-    lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8), 64 * 1024);
+  private EventStream(ResumedEvents events) {
+    this.events = events;
   }
 
   /**
-   * Waits for the next event; empty at the end of the stream or once closed.
+   * Opens one.
    *
-   * @throws CarrelException for the event {@code failure}, and when the connection breaks
+   * @param after the id of the last event seen; null: from now on
    */
-  Optional<Event> next() {
-    try {
-      Optional<Event> event = read();
-      if (event.isPresent() && event.get().name().equals("failure")) {
-        throw Transport.failure(0, event.get().json());
-      }
-      return event;
-    } catch (IOException e) {
-      if (closed) {
-        return Optional.empty();
-      }
-      throw CarrelException.unreachable("the stream of events broke off: " + e.getMessage(), e);
-    }
+  static EventStream open(Transport transport, String path, @Nullable Long after) {
+    // Where to go on is asked for before the first event comes: a connection may break earlier.
+    Long begin = after == null ? last(transport) : after;
+    return new EventStream(
+        ResumedEvents.resumable(
+            seen -> transport.events(path, seen == 0 ? begin : Long.valueOf(seen)), 0));
   }
 
-  private Optional<Event> read() throws IOException {
-    String name = "message";
-    StringBuilder data = null;
-    long id = 0;
-    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      if (line.isEmpty()) {
-        if (data != null) {
-          return Optional.of(new Event(name, data.toString(), id));
-        }
-        name = "message";
-      } else if (line.startsWith("event:")) {
-        name = value(line, 6);
-      } else if (line.startsWith("id:")) {
-        id = number(value(line, 3));
-      } else if (line.startsWith("data:")) {
-        data = data == null ? new StringBuilder() : data.append('\n');
-        data.append(value(line, 5));
-      }
-    }
-    return Optional.empty();
+  private static @Nullable Long last(Transport transport) {
+    List<Event> recent = transport.get(PATH + "?recent=1", RECENT).events();
+    return recent.isEmpty() ? null : recent.getFirst().id();
   }
 
-  private static String value(String line, int start) {
-    return line.substring(line.startsWith(" ", start) ? start + 1 : start);
+  /** Waits for the next event; empty once closed. */
+  public Optional<Event> next() {
+    return events.next(null).map(event -> event.as(Event.class));
   }
 
-  private static long number(String text) throws IOException {
-    try {
-      return Long.parseLong(text);
-    } catch (NumberFormatException e) {
-      throw new IOException("an event whose id is not a number", e);
-    }
+  /** Each event as it comes, until it is closed. */
+  @Override
+  public Iterator<Event> iterator() {
+    return new Arrivals<>(this::next);
   }
 
-  /** Ends the request; what it asked for is cancelled unless it runs in the background. */
   @Override
   public void close() {
-    closed = true;
-    try {
-      lines.close();
-    } catch (IOException alreadyBroken) {
-      return;
+    events.close();
+  }
+
+  /**
+   * Something that happened.
+   *
+   * @param id to go on after it, with {@link Carrel#events(Long)}
+   * @param namespace empty when it is about none
+   * @param kind for example {@code sandbox.stopped}, or {@code events.missed} after a long absence
+   * @param details what else is known, for example {@code cause}
+   */
+  public record Event(
+      long id,
+      Instant at,
+      String kind,
+      String namespace,
+      @Nullable String sandboxId,
+      Map<String, String> details) {}
+
+  record Recent(List<Event> events) {}
+
+  /**
+   * Which events are wanted; what is null does not matter.
+   *
+   * @param type whole words or their first part, with commas
+   */
+  public record Filter(
+      @Nullable String namespace, @Nullable String sandbox, @Nullable String type) {
+    public static Filter all() {
+      return new Filter(null, null, null);
+    }
+
+    Map<String, String> parameters() {
+      var parameters = new LinkedHashMap<String, String>();
+      put(parameters, "namespace", namespace);
+      put(parameters, "sandbox", sandbox);
+      put(parameters, "type", type);
+      return parameters;
+    }
+
+    private static void put(Map<String, String> parameters, String name, @Nullable String value) {
+      if (value != null) {
+        parameters.put(name, value);
+      }
     }
   }
 }

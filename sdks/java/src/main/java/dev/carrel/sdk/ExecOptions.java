@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param command a line of shell (a String) or a program with its arguments (a List)
  * @param stdin the whole standard input, when it is known
- * @param stdinOpen whether {@link Exec#write} will be used
+ * @param stdinOpen whether {@link ExecStream#write} will be used
  * @param terminal its size, to give the command a terminal
  * @param artifacts files to sign when it has ended, besides those in /workspace/outputs
  * @param secrets names of those that it gets in its environment

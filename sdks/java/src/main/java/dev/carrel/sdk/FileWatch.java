@@ -1,16 +1,17 @@
 package dev.carrel.sdk;
 
+import java.util.Iterator;
 import java.util.Optional;
 
 /** Changes below a directory as they happen. One thread reads, any may close. */
-public final class FileWatch implements AutoCloseable {
-  private final EventStream events;
+public final class FileWatch implements Iterable<FileWatch.Change>, AutoCloseable {
+  private final ServerEvents events;
 
-  private FileWatch(EventStream events) {
+  private FileWatch(ServerEvents events) {
     this.events = events;
   }
 
-  static FileWatch open(EventStream events) {
+  static FileWatch open(ServerEvents events) {
     // The first event says that nothing more can be missed.
     if (events.next().isEmpty()) {
       throw CarrelException.unreachable("the watch ended before it began", null);
@@ -21,6 +22,12 @@ public final class FileWatch implements AutoCloseable {
   /** Waits for the next change; empty once closed. */
   public Optional<Change> next() {
     return events.next().map(event -> event.as(Change.class));
+  }
+
+  /** Each as it comes, to the end. */
+  @Override
+  public Iterator<FileWatch.Change> iterator() {
+    return new Arrivals<>(this::next);
   }
 
   @Override

@@ -141,6 +141,11 @@ public final class Files {
   }
 
   private String file(String path) {
+    for (String part : path.split("/", -1)) {
+      if (part.equals(".") || part.equals("..")) {
+        throw CarrelException.invalid("path", "no segment may be '.' or '..': " + path);
+      }
+    }
     return sandboxPath + "/files/" + Transport.encodePath(path);
   }
 

@@ -53,8 +53,8 @@ public final class Images {
 
   /** Follows the work on an image to its end. */
   public ImageInfo follow(String name, Consumer<ImageProgress> progress) {
-    try (EventStream events = transport.events(path(name) + "/progress")) {
-      for (Optional<EventStream.Event> event = events.next();
+    try (ServerEvents events = transport.events(path(name) + "/progress")) {
+      for (Optional<ServerEvents.Event> event = events.next();
           event.isPresent();
           event = events.next()) {
         if (event.get().name().equals("image")) {

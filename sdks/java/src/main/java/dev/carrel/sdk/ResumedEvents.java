@@ -1,6 +1,7 @@
 package dev.carrel.sdk;
 
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Events of something that outlives the connection it is followed on: when the connection breaks,
@@ -10,7 +11,7 @@ final class ResumedEvents implements AutoCloseable {
   private final Opening opening;
   private final boolean resumable;
   private final Patience patience = new Patience();
-  private volatile EventStream events;
+  private volatile ServerEvents events;
   private volatile boolean closed;
   private long seen;
   private boolean started;
@@ -38,20 +39,21 @@ final class ResumedEvents implements AutoCloseable {
   /** Asks for the events after the one with this id. */
   @FunctionalInterface
   interface Opening {
-    EventStream after(long id);
+    ServerEvents after(long id);
   }
 
   /**
    * Waits for the next event; empty after the last one.
    *
-   * @param last the name of the event that nothing follows: a stream that ends before it was broken
+   * @param last the name of the event that nothing follows, null when there is none: a stream that
+   *     ends before it was broken
    */
-  Optional<EventStream.Event> next(String last) {
+  Optional<ServerEvents.Event> next(@Nullable String last) {
     while (!over) {
       try {
-        Optional<EventStream.Event> event = events.next();
+        Optional<ServerEvents.Event> event = events.next();
         if (event.isEmpty() && resumable && !closed) {
-          throw CarrelException.unreachable("the stream ended before the event " + last, null);
+          throw CarrelException.unreachable("the stream ended early", null);
         }
         if (event.isEmpty() || isNew(event.get(), last)) {
           return event;
@@ -68,7 +70,7 @@ final class ResumedEvents implements AutoCloseable {
     return Optional.empty();
   }
 
-  private boolean isNew(EventStream.Event event, String last) {
+  private boolean isNew(ServerEvents.Event event, @Nullable String last) {
     patience.reset();
     seen = Math.max(seen, event.id());
     over = event.name().equals(last);
@@ -78,10 +80,10 @@ final class ResumedEvents implements AutoCloseable {
     return !repeated;
   }
 
-  private EventStream open() {
+  private ServerEvents open() {
     while (true) {
       try {
-        EventStream opened = opening.after(seen);
+        ServerEvents opened = opening.after(seen);
         if (closed) {
           opened.close();
         }

@@ -1,23 +1,23 @@
 package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.type.TypeReference;
-import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** One sandbox. Safe for many threads. */
-public final class Sandbox {
+/**
+ * One sandbox. Safe for many threads. Closing deletes one that was created here; one with a session
+ * key, or one that was looked up, lives on.
+ */
+public final class Sandbox implements AutoCloseable {
   private static final TypeReference<SandboxInfo> INFO = new TypeReference<>() {};
   private static final TypeReference<ExecResult> EXEC_RESULT = new TypeReference<>() {};
   private static final TypeReference<ExecInfo> EXEC_INFO = new TypeReference<>() {};
   private static final TypeReference<ExecList> EXECS = new TypeReference<>() {};
   private static final TypeReference<CodeResult> CODE_RESULT = new TypeReference<>() {};
 
-  private static final TypeReference<EgressInfo> EGRESS = new TypeReference<>() {};
-  private static final TypeReference<EgressAccess> ACCESS = new TypeReference<>() {};
-  private static final TypeReference<DecisionList> DECISIONS = new TypeReference<>() {};
+  private static final TypeReference<SandboxUsage> USAGE = new TypeReference<>() {};
   private static final TypeReference<ActivityList> ACTIVITY = new TypeReference<>() {};
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
@@ -30,10 +30,32 @@ public final class Sandbox {
   private final SandboxInfo info;
   private final String path;
 
+  private final AtomicBoolean owned;
+
+  /** One that is left alone when this object is closed. */
   Sandbox(Transport transport, SandboxInfo info) {
+    this(transport, info, new AtomicBoolean());
+  }
+
+  private Sandbox(Transport transport, SandboxInfo info, AtomicBoolean owned) {
     this.transport = transport;
     this.info = info;
+    this.owned = owned;
     this.path = Sandboxes.PATH + "/" + Transport.encode(info.id());
+  }
+
+  static Sandbox created(Transport transport, SandboxInfo info, boolean owned) {
+    return new Sandbox(transport, info, new AtomicBoolean(owned));
+  }
+
+  /** Starts one with the server's defaults; returns once it runs. */
+  public static Sandbox create(Carrel carrel) {
+    return carrel.sandboxes().create();
+  }
+
+  /** Starts one, or finds the one with this session key; returns once it runs. */
+  public static Sandbox create(Carrel carrel, SandboxOptions options) {
+    return carrel.sandboxes().create(options);
   }
 
   public String id() {
@@ -47,12 +69,12 @@ public final class Sandbox {
 
   /** The same sandbox with what the server says now. */
   public Sandbox refresh() {
-    return new Sandbox(transport, transport.get(path, INFO));
+    return become(transport.get(path, INFO));
   }
 
   /** Changes what can be changed; names and types are those of {@code PATCH}. */
   public Sandbox update(Map<String, Object> changes) {
-    return new Sandbox(transport, transport.patch(path, changes, INFO));
+    return become(transport.patch(path, changes, INFO));
   }
 
   /** Starts it again with its files when it has stopped or failed; lets it go on when paused. */
@@ -92,13 +114,12 @@ public final class Sandbox {
 
   /** Gives it the files of a snapshot in place of its own. */
   public Sandbox restore(String snapshotId) {
-    return new Sandbox(
-        transport, transport.post(path + "/restore", Map.of("snapshot_id", snapshotId), INFO));
+    return become(transport.post(path + "/restore", Map.of("snapshot_id", snapshotId), INFO));
   }
 
   /** A new sandbox like this one, with the files of this moment. */
   public Sandbox fork() {
-    return change("fork");
+    return created(transport, transport.post(path + "/fork", Map.of(), INFO), true);
   }
 
   /**
@@ -145,36 +166,46 @@ public final class Sandbox {
     return transport.put(path + "/budget", limits, BUDGET);
   }
 
-  /** What it may reach, and what went through. */
-  public EgressInfo egress() {
-    return transport.get(path + "/egress", EGRESS);
+  /** What it may reach. */
+  public Egress egress() {
+    return new Egress(transport, path);
   }
 
-  /** Changes what it may reach, at once; connections that are no longer allowed are cut. */
-  public EgressInfo egress(NetworkPolicy policy) {
-    return transport.put(path + "/egress", policy, EGRESS);
-  }
-
-  /** What was decided since its machine started, latest first. */
-  public List<EgressDecision> egressDecisions() {
-    return transport.get(path + "/egress/decisions", DECISIONS).decisions();
+  /** What it uses now; zeros when it does not run. */
+  public SandboxUsage usage() {
+    return transport.get(path + "/usage", USAGE);
   }
 
   /**
-   * A way to use the network as this sandbox from elsewhere, where the server is set up for it.
+   * What happens to it, live.
    *
-   * @param hosts all that may be reached with it, within the policy; empty: what that allows
+   * @param after the id of the last event seen; null: from now on
    */
-  public EgressAccess egressAccess(List<String> hosts, Duration life) {
-    var body = new HashMap<String, Object>(Map.of("ttl_seconds", life.toSeconds()));
-    if (!hosts.isEmpty()) {
-      body.put("hosts", hosts);
-    }
-    return transport.post(path + "/egress/tokens", body, ACCESS);
+  public EventStream events(@Nullable Long after) {
+    return EventStream.open(transport, path + "/events", after);
   }
 
   private Sandbox change(String verb) {
-    return new Sandbox(transport, transport.post(path + "/" + verb, Map.of(), INFO));
+    return become(transport.post(path + "/" + verb, Map.of(), INFO));
+  }
+
+  /** The same sandbox, as it is now; whichever of the two is closed first deletes it. */
+  private Sandbox become(SandboxInfo now) {
+    return new Sandbox(transport, now, owned);
+  }
+
+  /** Deletes it if it was created here and has no session key. */
+  @Override
+  public void close() {
+    if (owned.getAndSet(false)) {
+      try {
+        delete();
+      } catch (CarrelException e) {
+        if (e.code() != ErrorCode.SANDBOX_NOT_FOUND) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** Ends every process in it and removes all its files. */
@@ -183,12 +214,12 @@ public final class Sandbox {
   }
 
   /** Runs a line of shell to its end. */
-  public ExecResult run(String shell) {
-    return run(ExecOptions.shell(shell));
+  public ExecResult exec(String shell) {
+    return exec(ExecOptions.shell(shell));
   }
 
   /** Runs a command to its end. A command that fails is a result, not an exception. */
-  public ExecResult run(ExecOptions options) {
+  public ExecResult exec(ExecOptions options) {
     return transport.post(
         path + "/exec", options.withBackground(false), options.idempotencyKey(), EXEC_RESULT);
   }
@@ -197,12 +228,12 @@ public final class Sandbox {
    * Starts a command and follows it live. Closing the returned exec early kills the command, unless
    * it was started in the background or with an idempotency key.
    */
-  public Exec exec(ExecOptions options) {
-    return Exec.start(transport, path, options);
+  public ExecStream execStream(ExecOptions options) {
+    return ExecStream.start(transport, path, options);
   }
 
   /** Starts a command that goes on by itself; find it again with {@link #execs()}. */
-  public ExecInfo background(ExecOptions options) {
+  public ExecInfo execBackground(ExecOptions options) {
     return transport.post(
         path + "/exec", options.withBackground(true), options.idempotencyKey(), EXEC_INFO);
   }
@@ -213,22 +244,22 @@ public final class Sandbox {
   }
 
   /** Follows a command that was started before: its output from an offset on, then live. */
-  public Exec attach(String execId, long from) {
-    return Exec.attach(transport, path, execId, from);
+  public ExecStream attach(String execId, long from) {
+    return ExecStream.attach(transport, path, execId, from);
   }
 
   /** Runs code in the sandbox's own context of that language and waits for its end. */
-  public CodeResult code(String language, String code) {
-    return code(CodeOptions.of(language, code));
+  public CodeResult runCode(String language, String code) {
+    return runCode(CodeOptions.of(language, code));
   }
 
   /** Runs code to its end. Code that fails is a result, not an exception. */
-  public CodeResult code(CodeOptions options) {
+  public CodeResult runCode(CodeOptions options) {
     return transport.post(path + "/code", options, options.idempotencyKey(), CODE_RESULT);
   }
 
   /** Runs code and follows it live. Closing the stream early interrupts it, unless it has a key. */
-  public CodeStream streamCode(CodeOptions options) {
+  public CodeStream runCodeStream(CodeOptions options) {
     return CodeStream.start(transport, path + "/code", options);
   }
 
@@ -243,8 +274,6 @@ public final class Sandbox {
   }
 
   record ArtifactList(List<ArtifactInfo> artifacts) {}
-
-  private record DecisionList(List<EgressDecision> decisions) {}
 
   private record ExecList(List<ExecInfo> execs) {}
 

@@ -10,6 +10,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param status creating, running, paused, stopped or failed
  * @param persistent whether its files outlive its machine
+ * @param userId the tenant
+ * @param userName who created it
+ * @param containerId only with engines that make containers
+ * @param volumeName the id of its volume; null where /workspace is in memory
  * @param volume the name of your volume that it uses, if so
  * @param startedAt when its present or last machine started
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
@@ -23,6 +27,11 @@ public record SandboxInfo(
     String image,
     String engine,
     String runtime,
+    String userId,
+    String userName,
+    @Nullable String containerId,
+    @Nullable String volumeName,
+    List<String> skills,
     @Nullable String isolation,
     List<Measure> isolationMeasures,
     String workspacePath,

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.UUID;
 
 /** The sandboxes of this token's owner. */
 public final class Sandboxes {
@@ -22,19 +23,23 @@ public final class Sandboxes {
     return create(SandboxOptions.defaults());
   }
 
-  /** Starts one, or finds the one with this session key; returns once it runs. */
+  /**
+   * Starts one, or finds the one with this session key; returns once it runs. An answer that is
+   * lost is asked for again, and one sandbox is made however often.
+   */
   public Sandbox create(SandboxOptions options) {
-    return new Sandbox(transport, transport.post(PATH, options, INFO));
+    return create(options, UUID.randomUUID().toString());
   }
 
   /**
-   * As {@link #create(SandboxOptions)}, once for each key, also when the answer is lost.
+   * As {@link #create(SandboxOptions)}, once for each key, also when this program begins anew.
    *
    * @param idempotencyKey a name of the caller's own for this one request, for example a random
    *     UUID
    */
   public Sandbox create(SandboxOptions options, String idempotencyKey) {
-    return new Sandbox(transport, transport.post(PATH, options, idempotencyKey, INFO));
+    SandboxInfo info = transport.post(PATH, options, idempotencyKey, INFO);
+    return Sandbox.created(transport, info, options.sessionKey() == null);
   }
 
   public Sandbox get(String id) {

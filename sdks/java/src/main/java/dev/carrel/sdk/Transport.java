@@ -115,7 +115,7 @@ final class Transport implements AutoCloseable {
   }
 
   /** Opens a stream of events by GET. */
-  EventStream events(String path) {
+  ServerEvents events(String path) {
     return events(path, null);
   }
 
@@ -124,12 +124,12 @@ final class Transport implements AutoCloseable {
    *
    * @param seen the id of the last event that came already; null: none
    */
-  EventStream events(String path, @Nullable Long seen) {
+  ServerEvents events(String path, @Nullable Long seen) {
     HttpRequest.Builder request = request(path).header("Accept", "text/event-stream");
     if (seen != null) {
       request.header("Last-Event-ID", Long.toString(seen));
     }
-    return new EventStream(send(request).body());
+    return new ServerEvents(send(request).body());
   }
 
   /**
@@ -137,7 +137,7 @@ final class Transport implements AutoCloseable {
    *
    * @param seen the id of the last event that came of it already; 0: none
    */
-  EventStream events(String path, Object body, @Nullable String key, long seen) {
+  ServerEvents events(String path, Object body, @Nullable String key, long seen) {
     HttpRequest.Builder request =
         request(path)
             .POST(json(body))
@@ -146,7 +146,7 @@ final class Transport implements AutoCloseable {
     if (key != null) {
       request.header(KEY, key).header("Last-Event-ID", Long.toString(seen));
     }
-    return new EventStream(send(request).body());
+    return new ServerEvents(send(request).body());
   }
 
   <T> T delete(String path, TypeReference<T> type) {

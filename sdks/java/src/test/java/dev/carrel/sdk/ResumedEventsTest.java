@@ -72,14 +72,14 @@ class ResumedEventsTest {
   private ResumedEvents.Opening connections(String... texts) {
     return after -> {
       asked.add(after);
-      return new EventStream(
+      return new ServerEvents(
           new ByteArrayInputStream(texts[asked.size() - 1].getBytes(StandardCharsets.UTF_8)));
     };
   }
 
   private static List<String> all(ResumedEvents events) {
     var all = new ArrayList<String>();
-    for (Optional<EventStream.Event> event = events.next("exited");
+    for (Optional<ServerEvents.Event> event = events.next("exited");
         event.isPresent();
         event = events.next("exited")) {
       all.add(event.get().name() + " " + event.get().data());

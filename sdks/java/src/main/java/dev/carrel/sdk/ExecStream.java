@@ -7,7 +7,6 @@ import java.util.Base64;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -17,27 +16,28 @@ import org.jspecify.annotations.Nullable;
  * resize or close. One that was attached to, or started with an idempotency key, is followed over
  * broken connections: nothing is lost, and nothing comes twice.
  */
-public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
+public final class ExecStream implements Iterable<ExecEvent>, AutoCloseable {
   private final Transport transport;
   private final String sandboxPath;
   private final ResumedEvents events;
   private volatile @Nullable String id;
   private final Deque<ExecEvent> first = new ArrayDeque<>();
 
-  private Exec(Transport transport, String sandboxPath, ResumedEvents events, @Nullable String id) {
+  private ExecStream(
+      Transport transport, String sandboxPath, ResumedEvents events, @Nullable String id) {
     this.transport = transport;
     this.sandboxPath = sandboxPath;
     this.events = events;
     this.id = id;
   }
 
-  static Exec start(Transport transport, String sandboxPath, ExecOptions options) {
+  static ExecStream start(Transport transport, String sandboxPath, ExecOptions options) {
     String path = sandboxPath + "/exec?encoding=base64";
     String key = options.idempotencyKey();
     ResumedEvents.Opening opening = seen -> transport.events(path, options, key, seen);
     ResumedEvents events =
         key == null ? ResumedEvents.once(opening) : ResumedEvents.resumable(opening, 0);
-    var exec = new Exec(transport, sandboxPath, events, null);
+    var exec = new ExecStream(transport, sandboxPath, events, null);
     // Until the first event with the id, which every other call needs.
     do {
       exec.next().ifPresent(exec.first::add);
@@ -45,9 +45,9 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
     return exec;
   }
 
-  static Exec attach(Transport transport, String sandboxPath, String id, long from) {
+  static ExecStream attach(Transport transport, String sandboxPath, String id, long from) {
     String path = sandboxPath + "/execs/" + Transport.encode(id) + "/output?encoding=base64&from=";
-    return new Exec(
+    return new ExecStream(
         transport,
         sandboxPath,
         ResumedEvents.resumable(seen -> transport.events(path + seen), from),
@@ -65,30 +65,7 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
   /** Each event as it comes. Can be called once. */
   @Override
   public Iterator<ExecEvent> iterator() {
-    return new Iterator<>() {
-      private Optional<ExecEvent> upcoming = Optional.empty();
-      private boolean over;
-
-      @Override
-      public boolean hasNext() {
-        if (upcoming.isEmpty() && !over) {
-          upcoming = Optional.ofNullable(first.poll()).or(Exec.this::next);
-          over = upcoming.isEmpty();
-        }
-        return upcoming.isPresent();
-      }
-
-      @Override
-      public ExecEvent next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException("the command has ended");
-        }
-        ExecEvent event = upcoming.orElseThrow();
-        upcoming = Optional.empty();
-        over = event instanceof ExecEvent.Exited;
-        return event;
-      }
-    };
+    return new Arrivals<>(() -> Optional.ofNullable(first.poll()).or(this::next));
   }
 
   private Optional<ExecEvent> next() {
@@ -117,7 +94,7 @@ public final class Exec implements Iterable<ExecEvent>, AutoCloseable {
                 });
   }
 
-  private static ExecEvent.Output output(Channel channel, EventStream.Event event) {
+  private static ExecEvent.Output output(Channel channel, ServerEvents.Event event) {
     byte[] bytes = Base64.getDecoder().decode(event.as(Chunk.class).base64());
     return new ExecEvent.Output(channel, bytes, event.id());
   }

@@ -7,21 +7,21 @@ import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-class EventStreamTest {
+class ServerEventsTest {
   @Test
   void eventsHaveNameDataAndId() {
-    EventStream stream = stream("event: stdout\nid: 7\ndata: {\"a\":1}\n\ndata:x\n\n");
+    ServerEvents stream = stream("event: stdout\nid: 7\ndata: {\"a\":1}\n\ndata:x\n\n");
 
-    assertThat(stream.next()).contains(new EventStream.Event("stdout", "{\"a\":1}", 7));
-    assertThat(stream.next()).contains(new EventStream.Event("message", "x", 0));
+    assertThat(stream.next()).contains(new ServerEvents.Event("stdout", "{\"a\":1}", 7));
+    assertThat(stream.next()).contains(new ServerEvents.Event("message", "x", 0));
     assertThat(stream.next()).isEmpty();
   }
 
   @Test
   void commentsAndUnknownFieldsAreSkippedAndDataLinesJoined() {
-    EventStream stream = stream(": keep-alive\n\nretry: 5\ndata: a\ndata: b\n\n");
+    ServerEvents stream = stream(": keep-alive\n\nretry: 5\ndata: a\ndata: b\n\n");
 
-    assertThat(stream.next()).contains(new EventStream.Event("message", "a\nb", 0));
+    assertThat(stream.next()).contains(new ServerEvents.Event("message", "a\nb", 0));
   }
 
   @Test
@@ -31,7 +31,7 @@ class EventStreamTest {
 
   @Test
   void theFailureEventIsAnExceptionWithItsCode() {
-    EventStream stream =
+    ServerEvents stream =
         stream(
             "event: failure\ndata: {\"code\":\"guest_lost\",\"detail\":\"gone\",\"status\":502}\n\n");
 
@@ -50,7 +50,7 @@ class EventStreamTest {
     assertThat(ErrorCode.parse("limit_reached")).isEqualTo(ErrorCode.LIMIT_REACHED);
   }
 
-  private static EventStream stream(String text) {
-    return new EventStream(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
+  private static ServerEvents stream(String text) {
+    return new ServerEvents(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
   }
 }

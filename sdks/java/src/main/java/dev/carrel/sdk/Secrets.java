@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Map;
 
 /** The secrets of this token's owner: put in, listed by name, used by name, never read back. */
-public final class Vault {
+public final class Secrets {
   private static final TypeReference<Page> LIST = new TypeReference<>() {};
   private static final TypeReference<SecretInfo> INFO = new TypeReference<>() {};
   private static final String PATH = "/api/v1/vault/secrets";
 
   private final Transport transport;
 
-  Vault(Transport transport) {
+  Secrets(Transport transport) {
     this.transport = transport;
   }
 

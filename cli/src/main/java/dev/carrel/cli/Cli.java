@@ -78,6 +78,7 @@ public final class Cli {
     var commands = new LinkedHashMap<String, Supplier<Object>>();
     commands.put("run", () -> new RunCommand(session));
     commands.put("serve", () -> new ServeCommand(session));
+    commands.put("mcp", () -> mcp(session));
     commands.put("sandbox", () -> sandbox(session));
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
@@ -105,6 +106,10 @@ public final class Cli {
     commands.put(COMPLETION, () -> new CompletionCommand(session));
     commands.put("version", () -> new VersionCommand(session));
     return commands;
+  }
+
+  private static CommandLine mcp(Session session) {
+    return new CommandLine(new McpCommand(session)).addSubcommand(new McpCommand.Install(session));
   }
 
   private static CommandLine sandbox(Session session) {

@@ -1,5 +1,6 @@
 package dev.carrel.cli;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +27,17 @@ public interface Host {
 
   /** A server in this process that keeps nothing: all is gone when it is closed. */
   LocalServer startPassingServer();
+
+  /**
+   * A server to share with other commands of this user: the one that runs, or one in this process,
+   * which they find as long as this process lives. Closing it ends only one of our own.
+   */
+  LocalServer shareServer();
+
+  /** The program that this is, for others to start. */
+  Path program();
+
+  Path userHome();
 
   /** A server in this process for everybody else on this machine. */
   ServedServer serve(ServeOptions options);

@@ -93,6 +93,40 @@ final class ThisHost implements Host {
     return new Local(RunningServer.start(configuration, data), () -> {});
   }
 
+  @Override
+  public LocalServer shareServer() {
+    return orFailure(this::share);
+  }
+
+  private LocalServer share() {
+    Configuration configuration = configuration(Map.of("server.port", "0"));
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    do {
+      Optional<Endpoint> running = findServer();
+      if (running.isPresent()) {
+        return new Joined(running.get());
+      }
+      Optional<DataDirectory> data = DataDirectory.tryHold(configuration.storage());
+      if (data.isPresent()) {
+        Logging.toFile(configuration.log(), configuration.storage().data());
+        RunningServer server = RunningServer.start(configuration, data.get());
+        data.get().publish(server.address());
+        return new Local(server, () -> {});
+      }
+    } while (System.nanoTime() < end && pause());
+    throw inUse(configuration);
+  }
+
+  @Override
+  public Path program() {
+    return environment.home().resolve("bin").resolve("carrel");
+  }
+
+  @Override
+  public Path userHome() {
+    return environment.userHome();
+  }
+
   /** Another command's server goes away by itself, soon. */
   private static DataDirectory waitFor(Configuration configuration) {
     long end = System.nanoTime() + PATIENCE.toNanos();
@@ -101,14 +135,25 @@ final class ThisHost implements Host {
       if (data.isPresent()) {
         return data.get();
       }
-      try {
-        Thread.sleep(LOOK_AGAIN);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+      if (!pause()) {
         break;
       }
     }
-    throw new CommandFailure(
+    throw inUse(configuration);
+  }
+
+  private static boolean pause() {
+    try {
+      Thread.sleep(LOOK_AGAIN);
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private static CommandFailure inUse(Configuration configuration) {
+    return new CommandFailure(
         "another carrel command is using " + configuration.storage().data(),
         "start a server for many commands at once: carrel serve");
   }
@@ -215,6 +260,13 @@ final class ThisHost implements Host {
       }
     } catch (IOException e) {
       throw new UncheckedIOException("cannot remove " + folder, e);
+    }
+  }
+
+  private record Joined(Endpoint endpoint) implements LocalServer {
+    @Override
+    public void close() {
+      // It is not ours.
     }
   }
 

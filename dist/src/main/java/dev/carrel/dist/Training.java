@@ -31,6 +31,7 @@ final class Training {
           List.of("run", "-l", "bash", "-c", "echo trained"),
           List.of("sandbox", "create", "--key", "training"),
           List.of("sandbox", "list"),
+          List.of("mcp"),
           List.of("sandbox", "delete", "--all"));
 
   // Enough for the compiler's thresholds: with the profiles in the cache a new server runs its

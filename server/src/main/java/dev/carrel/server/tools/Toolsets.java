@@ -24,6 +24,7 @@ public final class Toolsets {
     Map<String, List<Tool>> sets = new LinkedHashMap<>();
     sets.put("code", CodeTools.of(control, sessions));
     sets.put("files", FileTools.of(control, sessions));
+    sets.put("security", SecurityTools.of(control, sessions));
     return new Catalog(
         sets,
         Set.of("code", "files"),

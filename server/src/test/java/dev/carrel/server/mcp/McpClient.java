@@ -25,6 +25,7 @@ public final class McpClient {
 
   private final LiveServer server;
   private final String path;
+  private final String token;
   private final AtomicInteger ids = new AtomicInteger();
   private String session = "";
 
@@ -33,8 +34,13 @@ public final class McpClient {
   }
 
   public McpClient(LiveServer server, String path) {
+    this(server, path, LiveServer.ADA);
+  }
+
+  public McpClient(LiveServer server, String path, String token) {
     this.server = server;
     this.path = path;
+    this.token = token;
   }
 
   /** The messages of an answer, the last of which is the answer itself. */
@@ -84,6 +90,7 @@ public final class McpClient {
   public HttpRequest.Builder post(String body) {
     return server
         .request("POST", path, BodyPublishers.ofString(body))
+        .setHeader("Authorization", "Bearer " + token)
         .header("Content-Type", "application/json")
         .header("Accept", "application/json, text/event-stream");
   }

@@ -1,0 +1,372 @@
+package dev.carrel.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries MCP between standard input and output, a message on a line, and a server. Requests run
+ * side by side; what the server sends meanwhile is passed on as it comes. A server that went away
+ * is found again, or replaced, and a session is begun anew there.
+ */
+final class McpBridge implements AutoCloseable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String META_VERSION = "io.modelcontextprotocol/protocolVersion";
+  private static final Duration GRACE = Duration.ofSeconds(10);
+  private static final int SERVER_ERROR = -32603;
+  private static final int PARSE_ERROR = -32700;
+
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final Supplier<Endpoint> servers;
+  private final String query;
+  private final @Nullable String sessionKey;
+  private final PrintStream out;
+  private final Map<String, Thread> running = new ConcurrentHashMap<>();
+  private volatile Endpoint server;
+  private volatile @Nullable String begin;
+  private volatile @Nullable String session;
+  private volatile @Nullable String version;
+  private volatile boolean closed;
+  private @Nullable Thread listener;
+
+  /**
+   * @param servers finds a server, or starts one
+   * @param tools the sets to offer; null: the usual ones
+   * @param sessionKey of the sandbox that is used when none is named; null: the usual one
+   */
+  McpBridge(
+      Supplier<Endpoint> servers,
+      @Nullable String tools,
+      @Nullable String sessionKey,
+      PrintStream out) {
+    this.servers = servers;
+    this.query = tools == null ? "" : "?tools=" + tools;
+    this.sessionKey = sessionKey;
+    this.out = out;
+    this.server = servers.get();
+  }
+
+  /** Serves until the input ends; what was asked before may take a moment longer. */
+  void run(InputStream in) throws IOException, InterruptedException {
+    var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+    for (String line; (line = lines.readLine()) != null; ) {
+      if (!line.isBlank()) {
+        accept(line);
+      }
+    }
+    long end = System.nanoTime() + GRACE.toNanos();
+    for (Thread request : running.values()) {
+      request.join(Duration.ofNanos(Math.max(1, end - System.nanoTime())));
+    }
+  }
+
+  private void accept(String line) throws InterruptedException {
+    JsonNode message;
+    try {
+      message = JSON.readTree(line);
+    } catch (JsonProcessingException e) {
+      write(error(null, PARSE_ERROR, "not JSON"));
+      return;
+    }
+    JsonNode id = message.get("id");
+    String method = message.path("method").asText();
+    if (method.equals("notifications/cancelled") && session == null) {
+      Thread request = running.get(message.at("/params/requestId").toString());
+      if (request != null) {
+        request.interrupt();
+      }
+    } else if (id == null || !message.has("method") || method.equals("initialize")) {
+      // In the order in which they came: what follows builds on them.
+      carry(line, message);
+    } else {
+      Thread request =
+          Thread.ofVirtual()
+              .name("mcp-" + method)
+              .unstarted(
+                  () -> {
+                    try {
+                      carry(line, message);
+                    } catch (InterruptedException cancelled) {
+                      // Nobody waits for an answer.
+                    } finally {
+                      running.remove(id.toString());
+                    }
+                  });
+      running.put(id.toString(), request);
+      request.start();
+    }
+  }
+
+  private void carry(String line, JsonNode message) throws InterruptedException {
+    try {
+      send(line, message, true);
+    } catch (IOException e) {
+      if (!closed) {
+        write(error(message.get("id"), SERVER_ERROR, "the server cannot be reached: " + e));
+      }
+    }
+  }
+
+  private void send(String line, JsonNode message, boolean again)
+      throws IOException, InterruptedException {
+    Endpoint used = server;
+    HttpResponse<InputStream> response;
+    try {
+      response = http.send(post(used, line, message), BodyHandlers.ofInputStream());
+    } catch (IOException e) {
+      if (!again || closed) {
+        throw e;
+      }
+      reconnect(used, true);
+      send(line, message, false);
+      return;
+    }
+    boolean lost = response.statusCode() == 404 && session != null && !isStateless(message);
+    if (lost && again) {
+      response.body().close();
+      reconnect(used, false);
+      send(line, message, false);
+      return;
+    }
+    if (message.path("method").asText().equals("initialize")) {
+      begin = line;
+      joined(response);
+    }
+    pass(response, message);
+  }
+
+  /** Finds a server again and begins the client's session there anew. */
+  private synchronized void reconnect(Endpoint lost, boolean gone)
+      throws IOException, InterruptedException {
+    if (gone && server.equals(lost)) {
+      server = servers.get();
+    }
+    String first = begin;
+    if (first != null) {
+      JsonNode initialize = JSON.readTree(first);
+      session = null;
+      HttpResponse<InputStream> response =
+          http.send(post(server, first, initialize), BodyHandlers.ofInputStream());
+      response.body().close();
+      joined(response);
+    }
+  }
+
+  private void joined(HttpResponse<InputStream> response) {
+    response
+        .headers()
+        .firstValue("Mcp-Session-Id")
+        .ifPresent(
+            id -> {
+              session = id;
+              version = "2025-11-25";
+              listen();
+            });
+  }
+
+  private HttpRequest post(Endpoint to, String line, JsonNode message) {
+    HttpRequest.Builder request =
+        request(to)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(line, StandardCharsets.UTF_8));
+    if (isStateless(message)) {
+      JsonNode params = message.path("params");
+      header(request, "MCP-Protocol-Version", params.path("_meta").path(META_VERSION));
+      header(request, "Mcp-Method", message.path("method"));
+      header(request, "Mcp-Name", params.has("name") ? params.path("name") : params.path("uri"));
+    } else {
+      ofSession(request);
+    }
+    return request.build();
+  }
+
+  private HttpRequest.Builder request(Endpoint to) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(to.address() + "/mcp" + query))
+            .header("Authorization", "Bearer " + to.token())
+            .header("Accept", "application/json, text/event-stream");
+    if (sessionKey != null) {
+      request.header("X-Session-ID", sessionKey);
+    }
+    return request;
+  }
+
+  private void ofSession(HttpRequest.Builder request) {
+    String id = session;
+    String spoken = version;
+    if (id != null && spoken != null) {
+      request.header("Mcp-Session-Id", id).header("MCP-Protocol-Version", spoken);
+    }
+  }
+
+  private static boolean isStateless(JsonNode message) {
+    return message.path("params").path("_meta").has(META_VERSION);
+  }
+
+  // What does not fit a header goes in base64.
+  private static void header(HttpRequest.Builder request, String name, JsonNode value) {
+    if (!value.isTextual()) {
+      return;
+    }
+    String text = value.textValue();
+    boolean plain = text.equals(text.strip()) && text.chars().allMatch(c -> c >= ' ' && c < 127);
+    request.header(
+        name,
+        plain
+            ? text
+            : "=?base64?"
+                + Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8))
+                + "?=");
+  }
+
+  /** Passes on what a server answers, to its end. */
+  private void pass(HttpResponse<InputStream> response, JsonNode message)
+      throws IOException, InterruptedException {
+    JsonNode id = message.get("id");
+    String type = response.headers().firstValue("Content-Type").orElse("");
+    try (InputStream body = response.body()) {
+      if (type.startsWith("text/event-stream")) {
+        String last = events(body, id);
+        while (last != null && id != null && session != null) {
+          last = resume(last, id);
+        }
+        return;
+      }
+      String text = new String(body.readAllBytes(), StandardCharsets.UTF_8);
+      if (id == null || !message.has("method")) {
+        return;
+      }
+      JsonNode answer = text.isEmpty() ? JSON.createObjectNode() : JSON.readTree(text);
+      write(
+          answer.has("jsonrpc")
+              ? answer
+              : error(
+                  id, SERVER_ERROR, answer.path("detail").asText("HTTP " + response.statusCode())));
+    }
+  }
+
+  /** The rest of a stream that broke off before its answer. */
+  private @Nullable String resume(String last, JsonNode id)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request = request(server).header("Last-Event-ID", last).GET();
+    ofSession(request);
+    HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
+    try (InputStream body = response.body()) {
+      if (response.statusCode() != 200) {
+        throw new IOException("the answer was lost on the way");
+      }
+      return events(body, id);
+    }
+  }
+
+  /**
+   * Passes on a stream.
+   *
+   * @return where it can be resumed; null when the answer came, or it cannot be
+   */
+  private @Nullable String events(InputStream body, @Nullable JsonNode id) throws IOException {
+    var lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8));
+    String last = null;
+    boolean answered = false;
+    for (String line; (line = lines.readLine()) != null; ) {
+      if (line.startsWith("id: ")) {
+        last = line.substring("id: ".length());
+      } else if (line.startsWith("data: {")) {
+        JsonNode message = JSON.readTree(line.substring("data: ".length()));
+        answered =
+            answered || (id != null && !message.has("method") && id.equals(message.get("id")));
+        write(message);
+      }
+    }
+    return answered ? null : last;
+  }
+
+  /** Passes on what belongs to no request, for as long as the session lives. */
+  private synchronized void listen() {
+    if (listener != null) {
+      listener.interrupt();
+    }
+    String id = session;
+    listener =
+        Thread.ofVirtual()
+            .name("mcp-listen")
+            .start(
+                () -> {
+                  try {
+                    String last = null;
+                    while (!closed && id != null && id.equals(session)) {
+                      last = listenOnce(last);
+                    }
+                  } catch (IOException | InterruptedException over) {
+                    // The next request finds out whether the server is gone.
+                  }
+                });
+  }
+
+  private @Nullable String listenOnce(@Nullable String last)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request = request(server).GET();
+    ofSession(request);
+    if (last != null) {
+      request.header("Last-Event-ID", last);
+    }
+    HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
+    try (InputStream body = response.body()) {
+      if (response.statusCode() != 200) {
+        throw new IOException("not listened to");
+      }
+      return events(body, null);
+    }
+  }
+
+  private static ObjectNode error(@Nullable JsonNode id, int code, String text) {
+    ObjectNode message = JSON.createObjectNode().put("jsonrpc", "2.0");
+    message.set("id", id == null ? message.nullNode() : id);
+    message.putObject("error").put("code", code).put("message", text);
+    return message;
+  }
+
+  private synchronized void write(JsonNode message) {
+    out.print(message.toString() + "\n");
+    out.flush();
+  }
+
+  /** Ends the session, and with it all that it still runs. */
+  @Override
+  public void close() {
+    closed = true;
+    running.values().forEach(Thread::interrupt);
+    if (session != null) {
+      HttpRequest.Builder request = request(server).DELETE();
+      ofSession(request);
+      try {
+        http.send(request.build(), BodyHandlers.discarding());
+      } catch (IOException gone) {
+        // Then so is the session.
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    http.shutdownNow();
+  }
+}

@@ -30,26 +30,38 @@ run_tests() {
   run_part kernels "$logs/kernels.log" make -C kernels -s test
   run_java "$logs"
   # Beside a server of the distribution that Maven built.
-  run_part "sdk python" "$logs/sdk-python.log" timeout -k 30 900 sdks/python/test
-  run_part "sdk typescript" "$logs/sdk-typescript.log" timeout -k 30 900 sdks/typescript/test.sh
+  run_part --again "sdk python" "$logs/sdk-python.log" timeout -k 30 900 sdks/python/test
+  run_part --again "sdk typescript" "$logs/sdk-typescript.log" timeout -k 30 900 sdks/typescript/test.sh
   [ -z "$missing" ] || record "packages" 0 0 0 "not here: $missing"
   [ "$(id -u)" = 0 ] || record "as root" 0 0 0 "not run: you are $(id -un); the root half of the native engine's tests needs root"
   summary "$((SECONDS - started))"
 }
 
-# run_part NAME LOG COMMAND… runs tests whose log has a line "N passed, M failed", and lines "skipped: test: why".
+# run_part [--again] NAME LOG COMMAND… runs tests whose log has a line "N passed, M failed", and lines "skipped: test: why".
+# With --again those that failed run once more, as an integration test of Maven's would.
 run_part() {
-  local name=$1 log=$2 status=0 counts passed=0 failed=0 skipped why
+  local again= name log status=0 counts passed=0 failed=0 skipped why
+  [ "$1" != --again ] || { again=1; shift; }
+  name=$1 log=$2
   shift 2
   note "testing: $name (log: $log)"
   "$@" >"$log" 2>&1 </dev/null || status=$?
+  if [ "$status" != 0 ] && [ -n "$again" ]; then
+    mv -- "$log" "$log.first"
+    status=0
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    [ "$status" != 0 ] || echo "skipped: FLAKY: passed when it ran again, see $log.first" >>"$log"
+  fi
   counts=$(grep -Eo '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
   [ -z "$counts" ] || read -r passed _ failed _ <<<"$counts"
   # A part that ended badly has failed, whatever it counted; so has one that counted nothing.
   if [ "$failed" = 0 ] && { [ "$status" != 0 ] || [ "$passed" = 0 ]; }; then failed=1; fi
   skipped=$(grep -c '^skipped: ' "$log" || true)
   why=$(sed -n 's/^skipped: //p' "$log" | paste -sd ';')
-  [ "$failed" = 0 ] || why="status $status, see $log $why"
+  if [ "$failed" != 0 ]; then
+    why="status $status, see $log $why"
+    failures+="$(tail -n 30 -- "$log" | sed "s/^/  $name: /" | cut -c 1-500)"$'\n'
+  fi
   record "$name" "$passed" "$failed" "$skipped" "$why"
 }
 

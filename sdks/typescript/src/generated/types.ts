@@ -44,6 +44,8 @@ export type ErrorCode =
   | "too_large"
   | "no_space"
   | "limit_reached"
+  | "egress_denied"
+  | "web_failed"
   | "budget_exhausted"
   | "sandbox_gone"
   | "result_gone"
@@ -1265,7 +1267,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */
@@ -1813,6 +1815,32 @@ export interface WatchReady {
 
 export const readWatchReady = (wire: Wire): WatchReady => ({
   path: wire.path,
+});
+
+/** `WebPage` of the contract. */
+export interface WebPage {
+  /** Where it was found, after redirects within its host. */
+  url: string;
+  status: number;
+  /** Where another host is said to have it; that one was not asked. */
+  redirectUrl: string | null;
+  contentType: string;
+  title: string;
+  /** Markdown for HTML, the text itself for other text. */
+  content: string;
+  truncated: boolean;
+  cached: boolean;
+}
+
+export const readWebPage = (wire: Wire): WebPage => ({
+  url: wire.url,
+  status: wire.status,
+  redirectUrl: wire.redirect_url,
+  contentType: wire.content_type,
+  title: wire.title,
+  content: wire.content,
+  truncated: wire.truncated,
+  cached: wire.cached,
 });
 
 /** What `AddSecret` of the contract takes besides what it requires. */

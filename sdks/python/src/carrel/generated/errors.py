@@ -10,6 +10,7 @@ __all__ = [
     "BudgetExhausted",
     "ContextNotFound",
     "DirectoryNotEmpty",
+    "EgressDenied",
     "EngineFailed",
     "EngineNotAvailable",
     "ExecNotFound",
@@ -47,6 +48,7 @@ __all__ = [
     "Unauthenticated",
     "VaultDamaged",
     "VolumeNotFound",
+    "WebFailed",
     "WrongState",
 ]
 
@@ -183,6 +185,14 @@ class LimitReached(CarrelError):
     """The code `limit_reached`."""
 
 
+class EgressDenied(CarrelError):
+    """The code `egress_denied`."""
+
+
+class WebFailed(CarrelError):
+    """The code `web_failed`."""
+
+
 class BudgetExhausted(CarrelError):
     """The code `budget_exhausted`."""
 
@@ -253,6 +263,8 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "too_large": TooLarge,
     "no_space": NoSpace,
     "limit_reached": LimitReached,
+    "egress_denied": EgressDenied,
+    "web_failed": WebFailed,
     "budget_exhausted": BudgetExhausted,
     "sandbox_gone": SandboxGone,
     "result_gone": ResultGone,

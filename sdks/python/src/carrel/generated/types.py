@@ -114,6 +114,7 @@ __all__ = [
     "WaitingRequest",
     "WatchChange",
     "WatchReady",
+    "WebPage",
 ]
 
 CodeState = Literal[
@@ -154,6 +155,8 @@ ErrorCode = Literal[
     "too_large",
     "no_space",
     "limit_reached",
+    "egress_denied",
+    "web_failed",
     "budget_exhausted",
     "sandbox_gone",
     "result_gone",
@@ -1552,7 +1555,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""
@@ -2177,6 +2180,35 @@ class WatchReady:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             path=wire["path"],
+        )
+
+
+@dataclass(frozen=True)
+class WebPage:
+    """`WebPage` of the contract."""
+    url: str
+    """Where it was found, after redirects within its host."""
+    status: int
+    redirect_url: str | None
+    """Where another host is said to have it; that one was not asked."""
+    content_type: str
+    title: str
+    content: str
+    """Markdown for HTML, the text itself for other text."""
+    truncated: bool
+    cached: bool
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            url=wire["url"],
+            status=wire["status"],
+            redirect_url=wire["redirect_url"],
+            content_type=wire["content_type"],
+            title=wire["title"],
+            content=wire["content"],
+            truncated=wire["truncated"],
+            cached=wire["cached"],
         )
 
 

@@ -92,6 +92,7 @@ public final class Cli {
     commands.put("egress", () -> egress(session));
     commands.put("vault", () -> vault(session));
     commands.put("keys", () -> KeysCommand.line(session));
+    commands.put("web", () -> web(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));
@@ -174,6 +175,12 @@ public final class Cli {
         .addSubcommand(new EgressCommand.Decisions(session))
         .addSubcommand(new EgressCommand.Presets(session))
         .addSubcommand(new EgressCommand.Token(session));
+  }
+
+  private static CommandLine web(Session session) {
+    return new CommandLine(new WebCommand())
+        .addSubcommand(new WebCommand.Fetch(session))
+        .addSubcommand(new WebCommand.Search(session));
   }
 
   private static CommandLine vault(Session session) {

@@ -32,6 +32,7 @@ import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.control.validate.Validator;
 import dev.carrel.control.vault.Vault;
+import dev.carrel.control.web.Web;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
@@ -63,6 +64,7 @@ public final class Control implements AutoCloseable {
   private final Images images;
   private final Sandboxes sandboxes;
   private final Egress egress;
+  private final Web web;
   private final Vault vault;
   private final Approvals approvals;
   private final Budgets budgets;
@@ -123,6 +125,7 @@ public final class Control implements AutoCloseable {
     images.pooled(() -> sandboxes.pools().images());
     images.listen(() -> sandboxes.pools().renew());
     egress = new Egress(sandboxes, gates);
+    web = new Web(settings.web(), sandboxes, gates, audit, clock);
     vault = new Vault(settings.vault(), settings.dataDirectory(), database, gates, events, audit);
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
@@ -233,6 +236,10 @@ public final class Control implements AutoCloseable {
 
   public Contexts contexts() {
     return contexts;
+  }
+
+  public Web web() {
+    return web;
   }
 
   public Egress egress() {

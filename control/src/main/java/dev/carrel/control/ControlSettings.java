@@ -12,6 +12,7 @@ import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.vault.VaultSettings;
+import dev.carrel.control.web.WebSettings;
 import java.nio.file.Path;
 
 /**
@@ -34,7 +35,8 @@ public record ControlSettings(
     NetworkSettings network,
     VaultSettings vault,
     ArtifactSettings artifacts,
-    ImageSettings images) {
+    ImageSettings images,
+    WebSettings web) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -51,7 +53,8 @@ public record ControlSettings(
         NetworkSettings.defaults(dataDirectory.resolve("egress")),
         VaultSettings.defaults(),
         ArtifactSettings.defaults(),
-        ImageSettings.defaults());
+        ImageSettings.defaults(),
+        WebSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -69,7 +72,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -87,7 +91,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -105,7 +110,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -123,7 +129,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -141,7 +148,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -159,7 +167,8 @@ public record ControlSettings(
         newNetwork,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -177,7 +186,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -195,7 +205,8 @@ public record ControlSettings(
         network,
         vault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -213,7 +224,8 @@ public record ControlSettings(
         network,
         newVault,
         artifacts,
-        images);
+        images,
+        web);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -231,6 +243,26 @@ public record ControlSettings(
         network,
         vault,
         newArtifacts,
-        images);
+        images,
+        web);
+  }
+
+  public ControlSettings withWeb(WebSettings newWeb) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        artifacts,
+        images,
+        newWeb);
   }
 }

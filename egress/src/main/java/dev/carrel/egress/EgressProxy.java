@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -111,6 +112,16 @@ public final class EgressProxy implements AutoCloseable {
     }
   }
 
+  /** A gate for what the server itself asks for; nobody comes in through it. */
+  public Gate inner(String name, Gate.Witness witness) {
+    return new Gate(name, null, null, witness);
+  }
+
+  /** The server's own requests. */
+  public Fetch fetch(TlsEnds ends) {
+    return new Fetch(dialler, buffers, ends);
+  }
+
   /** Ends the gate with all its connections. */
   public void close(Gate gate) {
     gates.remove(gate);
@@ -142,7 +153,7 @@ public final class EgressProxy implements AutoCloseable {
 
   private void acceptOne(Gate gate) {
     try {
-      SocketChannel channel = gate.listener().accept();
+      SocketChannel channel = Objects.requireNonNull(gate.listener()).accept();
       if (channel != null) {
         begin(gate, channel);
       }

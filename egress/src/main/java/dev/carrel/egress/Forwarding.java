@@ -119,7 +119,7 @@ final class Forwarding {
     }
   }
 
-  private static @Nullable HttpHead readAnswer(Wire server) throws IOException, RefusedException {
+  static @Nullable HttpHead readAnswer(Wire server) throws IOException, RefusedException {
     HttpHead answer;
     try {
       answer = HttpHead.read(server);

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 public final class Gate implements AutoCloseable {
   private final String sandbox;
   private final Witness witness;
-  private final Path socket;
-  private final ServerSocketChannel listener;
+  private final @Nullable Path socket;
+  private final @Nullable ServerSocketChannel listener;
   private final Set<Session> sessions = ConcurrentHashMap.newKeySet();
   private final LongAdder sent = new LongAdder();
   private final LongAdder received = new LongAdder();
@@ -43,7 +43,14 @@ public final class Gate implements AutoCloseable {
     @Nullable String pass(long bytes);
   }
 
-  Gate(String sandbox, Path socket, ServerSocketChannel listener, Witness witness) {
+  /**
+   * @param listener on the socket; null: nobody comes in through it
+   */
+  Gate(
+      String sandbox,
+      @Nullable Path socket,
+      @Nullable ServerSocketChannel listener,
+      Witness witness) {
     this.sandbox = sandbox;
     this.socket = socket;
     this.listener = listener;
@@ -108,7 +115,7 @@ public final class Gate implements AutoCloseable {
     return received.sum();
   }
 
-  ServerSocketChannel listener() {
+  @Nullable ServerSocketChannel listener() {
     return listener;
   }
 
@@ -223,8 +230,10 @@ public final class Gate implements AutoCloseable {
       return;
     }
     try {
-      listener.close();
-      Files.deleteIfExists(socket);
+      if (listener != null && socket != null) {
+        listener.close();
+        Files.deleteIfExists(socket);
+      }
     } catch (IOException e) {
       throw new java.io.UncheckedIOException("cannot close " + socket, e);
     } finally {

@@ -10,6 +10,7 @@ import dev.carrel.control.sandbox.WayOut;
 import dev.carrel.control.store.Database;
 import dev.carrel.egress.Broker;
 import dev.carrel.egress.EgressProxy;
+import dev.carrel.egress.Fetch;
 import dev.carrel.egress.Gate;
 import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.PackageSources;
@@ -57,6 +58,9 @@ public final class Gates implements WayOut, AutoCloseable {
   private static final Set<PosixFilePermission> PASSABLE =
       PosixFilePermissions.fromString("rwx--x--x");
   private static final Duration NOTED = Duration.ofSeconds(2);
+  // The internet: what the operator denies, and every address that is not public, stays out of it.
+  private static final Policy EVERYWHERE =
+      new Policy(Policy.Mode.OBSERVE, List.of(), List.of(), Set.of(), 0, 0);
 
   private final NetworkSettings settings;
   private final EgressProxy proxy;
@@ -68,6 +72,8 @@ public final class Gates implements WayOut, AutoCloseable {
   private final Audit audit;
   private final Map<SandboxId, Opened> open = new ConcurrentHashMap<>();
   private final @Nullable TokenGate tokens;
+  private final Fetch fetch;
+  private final Gate own;
   private final Thread noting;
   private volatile boolean closed;
   private volatile Function<Sandbox, List<Rule>> grants = _ -> List.of();
@@ -93,6 +99,9 @@ public final class Gates implements WayOut, AutoCloseable {
       Files.createDirectories(settings.directory(), OURS);
       this.proxy = new EgressProxy(settings.proxy(), presets);
       TokenSettings overTcp = settings.tokens();
+      this.fetch = proxy.fetch(trust.ends());
+      this.own = proxy.inner("server", _ -> {});
+      own.policy(EVERYWHERE);
       this.tokens = overTcp == null ? null : new TokenGate(overTcp, proxy, this::find, audit);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the proxy in " + settings.directory(), e);
@@ -195,6 +204,26 @@ public final class Gates implements WayOut, AutoCloseable {
     return new Tokens.Bearer(sandbox.id().value(), sandbox.tenant(), Long.toString(machine), hosts);
   }
 
+  /** Requests of the server's own, through one of the gates. */
+  public Fetch fetch() {
+    return fetch;
+  }
+
+  /** The way out of who asks for himself and not for a sandbox. */
+  public Gate ofServer() {
+    return own;
+  }
+
+  /** A sandbox's way out. */
+  public Gate of(Sandbox sandbox) {
+    Opened opened = open.get(sandbox.id());
+    if (opened == null) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE, "sandbox " + sandbox.id() + " has no machine; start it first");
+    }
+    return opened.gate;
+  }
+
   private @Nullable Gate find(Tokens.Bearer shown) {
     Opened opened = open.get(new SandboxId(shown.sandbox()));
     Tokens.Bearer own = opened == null ? null : opened.bearer;
@@ -211,10 +240,7 @@ public final class Gates implements WayOut, AutoCloseable {
               ErrorCode.NOT_SUPPORTED, "the proxy is not reached over TCP on this server")
           .withHint("the operator can open it with egress.listen=ADDRESS:PORT");
     }
-    if (!open.containsKey(sandbox.id())) {
-      throw new SandboxException(
-          ErrorCode.WRONG_STATE, "sandbox " + sandbox.id() + " has no machine; start it first");
-    }
+    of(sandbox);
     String address = tokens.url(tokens.issue(bearer(sandbox, hosts), expires));
     var who =
         new AuditEntry.Who(

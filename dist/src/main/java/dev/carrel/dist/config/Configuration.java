@@ -66,7 +66,8 @@ public record Configuration(
                 EgressKeys.read(settings, storage, environment),
                 VaultKeys.read(environment),
                 ArtifactKeys.read(settings),
-                ImageKeys.read(settings)),
+                ImageKeys.read(settings),
+                WebKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

@@ -15,6 +15,7 @@ import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.web.WebSettings;
 import dev.carrel.egress.AddressRange;
 import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.Host;
@@ -190,6 +191,12 @@ class ConfigurationTest {
             "egress.connect-timeout", "702s",
             "egress.idle-timeout", "703s"));
     ALL.put("egress.listen", "127.0.0.1:704");
+    ALL.putAll(
+        Map.of(
+            "web.enabled", "false",
+            "web.search", "searxng=https://search.example",
+            "web.max-bytes", "70005",
+            "web.max-chars", "70006"));
     ALL.put("egress.upstream-ca", "/etc/corp/ca.pem");
   }
 
@@ -432,6 +439,18 @@ class ConfigurationTest {
                 new ImageLimits(DataSize.ofMebibytes(800), 801, 802),
                 Path.of("/srv/auth.json"),
                 8));
+  }
+
+  @Test
+  void webKeysReachTheirFields() {
+    assertThat(usual.control().web()).isEqualTo(WebSettings.defaults());
+    assertThat(changed.control().web())
+        .isEqualTo(
+            new WebSettings(
+                false,
+                List.of(new WebSettings.Provider("searxng", "https://search.example")),
+                70_005,
+                70_006));
   }
 
   @Test

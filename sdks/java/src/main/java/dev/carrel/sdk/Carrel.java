@@ -2,6 +2,7 @@ package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.type.TypeReference;
 import java.net.URI;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,8 @@ public final class Carrel implements AutoCloseable {
   private static final TypeReference<PresetList> PRESETS = new TypeReference<>() {};
   private static final TypeReference<Validation> VALIDATION = new TypeReference<>() {};
   private static final TypeReference<QueueStatus> QUEUE = new TypeReference<>() {};
+  private static final TypeReference<WebPage> PAGE = new TypeReference<>() {};
+  private static final TypeReference<WebResults> RESULTS = new TypeReference<>() {};
 
   private final Transport transport;
 
@@ -89,6 +92,33 @@ public final class Carrel implements AutoCloseable {
   /** Volumes that outlive sandboxes. */
   public Volumes volumes() {
     return new Volumes(transport);
+  }
+
+  /**
+   * A page of the web, readable.
+   *
+   * @param sandbox whose policy holds; null: the server's
+   * @param fresh whether what was read a while ago will not do
+   */
+  public WebPage fetchPage(String url, @Nullable String sandbox, boolean fresh) {
+    var body = new HashMap<String, Object>(Map.of("url", url, "fresh", fresh));
+    if (sandbox != null) {
+      body.put("sandbox_id", sandbox);
+    }
+    return transport.post("/api/v1/web/fetch", body, PAGE);
+  }
+
+  /**
+   * Searches the web.
+   *
+   * @param sandbox whose policy holds; null: the server's
+   */
+  public WebResults searchWeb(String query, int most, @Nullable String sandbox) {
+    var body = new HashMap<String, Object>(Map.of("query", query, "num", most));
+    if (sandbox != null) {
+      body.put("sandbox_id", sandbox);
+    }
+    return transport.post("/api/v1/web/search", body, RESULTS);
   }
 
   /**

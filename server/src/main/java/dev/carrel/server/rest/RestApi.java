@@ -40,6 +40,7 @@ public final class RestApi {
     new BudgetRoutes(control.budgets()).addTo(router);
     new UsageRoutes(control.sandboxes()).addTo(router);
     new EgressRoutes(control.egress()).addTo(router);
+    new WebRoutes(control.web()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);

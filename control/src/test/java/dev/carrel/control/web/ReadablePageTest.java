@@ -1,0 +1,119 @@
+package dev.carrel.control.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class ReadablePageTest {
+  private static String markdown(String html) throws IOException {
+    return page(html).text();
+  }
+
+  private static ReadablePage page(String html) throws IOException {
+    return ReadablePage.of(
+        html.getBytes(StandardCharsets.UTF_8),
+        "text/html; charset=utf-8",
+        "https://example.com/a/b");
+  }
+
+  @Test
+  void blocksBecomeMarkdown() throws IOException {
+    String html =
+        """
+        <h1>A  title</h1><p>One <b>bold</b>
+          and <em>soft</em> <code>x &lt; y</code>.<br>Next line</p><hr>
+        <ul><li>first<ul><li>inner</li></ul></li><li>second <a href="../c?d=1">link</a></li></ul>
+        <ol><li>one</li><li><p>two</p><p>more</p></li></ol>
+        <blockquote><p>said</p><p>again</p></blockquote>
+        <pre><code class="language-python">def f():
+            return 1
+        </code></pre>
+        """;
+    assertThat(markdown(html))
+        .isEqualTo(
+            """
+            # A title
+
+            One **bold** and *soft* `x < y`.
+            Next line
+
+            ---
+
+            - first
+              - inner
+            - second [link](https://example.com/c?d=1)
+
+            1. one
+            2. two
+
+               more
+
+            > said
+            >
+            > again
+
+            ```python
+            def f():
+                return 1
+            ```""");
+  }
+
+  @Test
+  void tablesKeepTheirCells() throws IOException {
+    String html =
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1|2</td><td>x<br>y</td></tr><tr><td>3</td></tr></table>";
+    assertThat(markdown(html)).isEqualTo("| a | b |\n| --- | --- |\n| 1\\|2 | x y |\n| 3 |  |");
+  }
+
+  @Test
+  void whatNobodySeesIsNotThere() throws IOException {
+    String html =
+        """
+        <title> The  title </title><script>alert(1)</script><style>p{}</style><p hidden>no</p>
+        <p style="display: none">no</p><p aria-hidden=true>no</p><a href="javascript:alert(1)">go</a>
+        <img src="/x.png" alt="a picture"><img src="/y.png"><svg><text>no</text></svg>
+        """;
+    assertThat(page(html))
+        .isEqualTo(new ReadablePage("The title", "go ![a picture](https://example.com/x.png)"));
+  }
+
+  @Test
+  void theMainPartIsKeptAndWhatSurroundsItIsNot() throws IOException {
+    String words = "<p>" + "something worth reading, ".repeat(20) + "</p>";
+    String around = "<nav><a href=/>Home</a></nav><div class=sidebar>Ad</div>";
+    assertThat(markdown("<body>" + around + "<main>" + words + "</main><footer>(c)</footer>"))
+        .startsWith("something worth")
+        .doesNotContain("Home", "Ad", "(c)");
+    assertThat(
+            markdown(
+                "<body><div>" + around + "<div id=x>" + words + words + "</div></div><footer>(c)"))
+        .startsWith("something worth")
+        .doesNotContain("Home", "Ad", "(c)");
+    assertThat(markdown("<body><nav><a href=/>Home</a></nav><p>Short.</p>"))
+        .contains("Home", "Short.");
+  }
+
+  @Test
+  void bytesAreReadInTheCharsetThatIsMeant() throws IOException {
+    byte[] latin = "<p>caf\u00e9".getBytes(StandardCharsets.ISO_8859_1);
+    assertThat(ReadablePage.of(latin, "text/html;charset=ISO-8859-1", "").text())
+        .isEqualTo("caf\u00e9");
+    byte[] meta = "<meta charset=shift_jis><p>\u65e5\u672c".getBytes(Charset.forName("Shift_JIS"));
+    assertThat(ReadablePage.of(meta, "text/html", "").text()).isEqualTo("\u65e5\u672c");
+    byte[] plain = "a < b\n".getBytes(StandardCharsets.UTF_8);
+    assertThat(ReadablePage.of(plain, "text/plain", "").text()).isEqualTo("a < b\n");
+    assertThat(ReadablePage.of(plain, "text/plain; charset=no-such", "").text())
+        .isEqualTo("a < b\n");
+  }
+
+  @Test
+  void deepAndBrokenPagesEnd() throws IOException {
+    assertThat(markdown("<div>".repeat(200_000) + "deep")).contains("deep");
+    assertThat(markdown("<ul><li>".repeat(50_000) + "deep")).contains("deep");
+    assertThat(markdown("<table><tr><td>".repeat(3_000) + "deep")).contains("deep");
+    assertThat(markdown("")).isEmpty();
+  }
+}

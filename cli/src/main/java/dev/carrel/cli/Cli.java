@@ -151,6 +151,8 @@ public final class Cli {
   private static CommandLine images(Session session) {
     return new CommandLine(new ImagesCommand())
         .addSubcommand(new ImagesCommand.ListAll(session))
+        .addSubcommand(new ImagesWork.Build(session))
+        .addSubcommand(new ImagesWork.Pull(session))
         .addSubcommand(new ImagesCommand.Import(session))
         .addSubcommand(new ImagesCommand.Export(session))
         .addSubcommand(new ImagesCommand.Log(session))

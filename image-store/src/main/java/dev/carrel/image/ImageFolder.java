@@ -11,6 +11,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Everything of images that is on this host's disk. What is being made is in a folder that the next
@@ -22,26 +23,35 @@ public final class ImageFolder {
   private final Roots roots;
   private final Archives archives;
 
-  private ImageFolder(Path folder, ImageLimits limits) throws IOException {
+  private final Path downloads;
+  private final Registries registries;
+
+  private ImageFolder(Path folder, ImageLimits limits, @Nullable Path logins) throws IOException {
     unfinished = folder.resolve("unfinished");
     Path layerFolder = folder.resolve("layers");
     Path rootFolder = folder.resolve("roots");
+    downloads = folder.resolve("downloads");
     // Everybody's programs are in it: other users of this host have no business there.
     Files.createDirectories(
         folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     Folder.delete(unfinished);
-    for (Path part : List.of(unfinished, layerFolder, rootFolder)) {
+    for (Path part : List.of(unfinished, layerFolder, rootFolder, downloads)) {
       Files.createDirectories(part);
     }
     layers = new Layers(layerFolder, unfinished, limits);
     roots = new Roots(rootFolder, unfinished, layers);
     archives = new Archives(layers, unfinished, limits);
+    registries = new Registries(layers, downloads, limits, new RegistryLogins(logins));
   }
 
-  /** Opens or makes it. Only one process may have it open. */
-  public static ImageFolder open(Path folder, ImageLimits limits) {
+  /**
+   * Opens or makes it. Only one process may have it open.
+   *
+   * @param logins who we are to registries, as in Docker's {@code config.json}; null: nobody
+   */
+  public static ImageFolder open(Path folder, ImageLimits limits, @Nullable Path logins) {
     try {
-      return new ImageFolder(folder, limits);
+      return new ImageFolder(folder, limits, logins);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the folder of images " + folder, e);
     }
@@ -51,6 +61,17 @@ public final class ImageFolder {
   public Stored importArchive(InputStream source, Platform platform, Progress progress)
       throws IOException {
     return assemble(archives.read(source, platform, progress), progress);
+  }
+
+  /** Pulls an image from a registry; what is here of it already is not downloaded again. */
+  public Stored pull(Reference reference, Platform platform, Progress progress)
+      throws IOException, InterruptedException {
+    return assemble(registries.pull(reference, platform, progress), progress);
+  }
+
+  /** Builds an image from packages, with this host's package sources. */
+  public Stored build(Recipe recipe, Progress progress) throws IOException, InterruptedException {
+    return assemble(List.of(new DebianBuild(layers).build(recipe, progress)), progress);
   }
 
   /** Writes an image as an archive that both Docker and OCI tools read. */
@@ -77,7 +98,10 @@ public final class ImageFolder {
         roots.delete(root);
       }
     }
-    long freed = 0;
+    // Parts of layers that nobody is downloading.
+    long freed = Folder.size(downloads);
+    Folder.delete(downloads);
+    Files.createDirectory(downloads);
     for (Digest layer : layers.all()) {
       if (!neededLayers.contains(layer)) {
         freed += layers.size(layer);

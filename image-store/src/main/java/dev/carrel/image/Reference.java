@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  */
 public record Reference(
     String registry, String repository, @Nullable String tag, @Nullable Digest digest) {
-  private static final Pattern REPOSITORY =
-      Pattern.compile(
-          "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*)*");
+  private static final String PART = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
+  private static final Pattern REPOSITORY = Pattern.compile("PART(?:/PART)*".replace("PART", PART));
   private static final Pattern TAG = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9._-]{0,127}");
+  private static final String LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
   private static final Pattern REGISTRY =
       Pattern.compile(
-          "(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\\[[0-9a-fA-F:]+])(?::[0-9]{1,5})?");
+          "(?:LABEL(?:\\.LABEL)*|\\[[0-9a-fA-F:]+])(?::[0-9]{1,5})?".replace("LABEL", LABEL));
   private static final int MAX = 255;
   private static final String DOCKER = "docker.io";
 

@@ -28,7 +28,7 @@ class ArchivesTest {
 
   @BeforeEach
   void openFolder() {
-    images = ImageFolder.open(temporary.resolve("images"), ImageLimits.defaults());
+    images = ImageFolder.open(temporary.resolve("images"), ImageLimits.defaults(), null);
   }
 
   @Test

@@ -6,10 +6,12 @@ import dev.carrel.control.sandbox.RootImages;
 import dev.carrel.control.sandbox.SandboxJournal;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
+import dev.carrel.image.Catalog;
 import dev.carrel.image.Digest;
 import dev.carrel.image.ImageFolder;
 import dev.carrel.image.Interpreters;
 import dev.carrel.image.Platform;
+import dev.carrel.image.Recipe;
 import dev.carrel.image.Reference;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
@@ -44,12 +46,13 @@ import org.jspecify.annotations.Nullable;
  * every tenant's. Safe for many threads.
  */
 public final class Images implements RootImages, AutoCloseable {
-  private static final Pattern NAME = Pattern.compile("[a-z0-9]+(?:[._/:-]+[A-Za-z0-9]+)*");
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]+(?:[._/:@-]+[A-Za-z0-9]+)*");
   private static final int MAX_NAME = 200;
 
   private final ImageFolder folder;
   private final ImageStore store;
   private final ImageJobs jobs;
+  private final Map<String, Recipe> catalog = Catalog.load();
   private final SandboxJournal journal;
   private final Supplier<SandboxSettings> settings;
   private final Map<Path, Set<Language>> seen = new ConcurrentHashMap<>();
@@ -69,7 +72,7 @@ public final class Images implements RootImages, AutoCloseable {
     this.settings = settings;
     this.journal = journal;
     this.store = new ImageStore(database);
-    this.folder = ImageFolder.open(directory, imageSettings.limits());
+    this.folder = ImageFolder.open(directory, imageSettings.limits(), imageSettings.authFile());
     this.jobs = new ImageJobs(directory.resolve("logs"), imageSettings.maxJobs());
     store.failUnfinished(Instant.now());
     refresh();
@@ -104,6 +107,11 @@ public final class Images implements RootImages, AutoCloseable {
   /** By name, with those that need nothing of ours. */
   public List<Image> list() {
     var all = new ArrayList<>(store.list());
+    for (Recipe recipe : catalog.values()) {
+      if (all.stream().noneMatch(image -> image.name().equals(recipe.name()))) {
+        all.add(unbuilt(recipe));
+      }
+    }
     all.add(outside(SandboxSettings.HOST_IMAGE, Image.Source.HOST, Path.of("/")));
     settings
         .get()
@@ -154,6 +162,36 @@ public final class Images implements RootImages, AutoCloseable {
     return get(name);
   }
 
+  /**
+   * Begins to pull an image from a registry, or to pull it anew; returns at once.
+   *
+   * @param platform null: this host's
+   */
+  public Image pull(Caller caller, Reference reference, @Nullable Platform platform) {
+    requireAdmin(caller);
+    String name = reference.toString();
+    checkName(name);
+    Platform wanted = platform == null ? Platform.host() : platform;
+    begin(caller, name, Image.Source.REGISTRY, name, "image.pull");
+    jobs.start(name, progress -> folder.pull(reference, wanted, progress), ending(name));
+    return get(name);
+  }
+
+  /** Begins to build an image of the catalog, or to build it anew; returns at once. */
+  public Image build(Caller caller, String name) {
+    requireAdmin(caller);
+    Recipe recipe = catalog.get(name);
+    if (recipe == null) {
+      throw new SandboxException(
+              ErrorCode.IMAGE_NOT_FOUND,
+              "the catalog has no image '" + Text.printable(name, 128) + "'")
+          .withHint("it has " + String.join(", ", catalog.keySet()));
+    }
+    begin(caller, name, Image.Source.CATALOG, name, "image.build");
+    jobs.start(name, progress -> folder.build(recipe, progress), ending(name));
+    return get(name);
+  }
+
   /** Writes an image as an archive that both Docker and OCI tools read. */
   public void export(Caller caller, Image image, OutputStream out) throws IOException {
     requireAdmin(caller);
@@ -188,6 +226,11 @@ public final class Images implements RootImages, AutoCloseable {
           .withHint("change default_image or pool.sizes first");
     }
     jobs.requireIdle(image.name());
+    if (image.status() == Image.Status.AVAILABLE) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE,
+          "image " + image.name() + " is not built, so nothing is to remove");
+    }
     store.delete(image, Instant.now());
     note(caller, "image.delete", image.name());
     changed();
@@ -320,6 +363,21 @@ public final class Images implements RootImages, AutoCloseable {
         Instant.EPOCH);
   }
 
+  private static Image unbuilt(Recipe recipe) {
+    return new Image(
+        recipe.name(),
+        Image.Source.CATALOG,
+        recipe.description(),
+        Image.Status.AVAILABLE,
+        null,
+        List.of(),
+        0,
+        Set.of(),
+        null,
+        Instant.EPOCH,
+        Instant.EPOCH);
+  }
+
   private static Set<Language> languages(Path root) {
     try {
       return Interpreters.in(root);
@@ -335,6 +393,9 @@ public final class Images implements RootImages, AutoCloseable {
     }
     if (name.equals(SandboxSettings.HOST_IMAGE) || settings.get().images().containsKey(name)) {
       throw SandboxException.invalid("name", name + " is an image of the settings");
+    }
+    if (catalog.containsKey(name)) {
+      throw SandboxException.invalid("name", name + " is an image of the catalog");
     }
   }
 

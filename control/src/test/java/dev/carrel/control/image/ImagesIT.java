@@ -12,6 +12,7 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.image.Reference;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
@@ -143,6 +144,40 @@ final class ImagesIT {
   }
 
   @Test
+  void pullGoesOnByItselfAndSaysHowItEnded() throws Exception {
+    // Nobody listens there.
+    Reference nowhere = Reference.parse("127.0.0.1:1/team/tools:1");
+    Image begun = images().pull(ADMIN, nowhere, null);
+    ImageProgress seen = ImageProgress.NONE;
+    while (!seen.ended()) {
+      seen = images().progress(begun.name(), seen, Duration.ofSeconds(5));
+    }
+    Image ended = images().get("127.0.0.1:1/team/tools:1");
+
+    assertThat(begun.source()).isEqualTo(Image.Source.REGISTRY);
+    assertThat(ended.status()).isEqualTo(Image.Status.FAILED);
+    assertThat(ended.failure()).contains("no answer from 127.0.0.1:1");
+    assertThat(images().log(ended.name())).contains("asking 127.0.0.1:1");
+    assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> sandbox(ended.name()));
+    assertThat(images().prune(ADMIN, false).removed()).containsExactly(ended.name());
+  }
+
+  @Test
+  void catalogIsListedBeforeItIsBuilt() {
+    Image python = images().get("python");
+
+    assertThat(python.status()).isEqualTo(Image.Status.AVAILABLE);
+    assertThat(python.usable()).isFalse();
+    assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> sandbox("python"));
+    assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> images().build(ADMIN, "no-such-image"));
+    assertCode(ErrorCode.FORBIDDEN, () -> images().build(ALICE, "python"));
+    assertCode(ErrorCode.WRONG_STATE, () -> images().delete(ADMIN, "python"));
+    assertCode(
+        ErrorCode.INVALID_INPUT,
+        () -> images().importArchive(ADMIN, "python", InputStream.nullInputStream(), null));
+  }
+
+  @Test
   void onlyAdministratorsChangeImages() throws Exception {
     Image image = load("small", "etc/greeting", "hello");
 
@@ -162,7 +197,10 @@ final class ImagesIT {
           ErrorCode.INVALID_INPUT,
           () -> images().importArchive(ADMIN, name, InputStream.nullInputStream(), null));
     }
-    assertThat(images().list()).extracting(Image::name).containsExactly("host");
+    assertThat(images().list())
+        .filteredOn(image -> image.source() != Image.Source.CATALOG)
+        .extracting(Image::name)
+        .containsExactly("host");
     assertThat(images().get("host").languages()).contains(Language.BASH);
   }
 

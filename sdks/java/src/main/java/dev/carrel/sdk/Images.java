@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** What sandboxes start on. Everybody may look, administrators may change. */
 public final class Images {
@@ -31,6 +32,24 @@ public final class Images {
 
   public ImageInfo get(String name) {
     return transport.get(path(name), ONE);
+  }
+
+  /** Begins to build an image of the catalog; {@link #follow} tells how it goes on. */
+  public ImageInfo build(String name) {
+    return transport.post(PATH + "/build", Map.of("name", name), ONE);
+  }
+
+  /**
+   * Begins to pull an image; {@link #follow} tells how it goes on, under the name of the answer.
+   *
+   * @param platform null: the server's
+   */
+  public ImageInfo pull(String reference, @Nullable String platform) {
+    Map<String, String> request =
+        platform == null
+            ? Map.of("reference", reference)
+            : Map.of("reference", reference, "platform", platform);
+    return transport.post(PATH + "/pull", request, ONE);
   }
 
   /** Takes in an OCI layout or what {@code docker save} writes; returns when it can be used. */

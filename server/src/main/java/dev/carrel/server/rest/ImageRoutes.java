@@ -5,8 +5,10 @@ import dev.carrel.control.image.ImageProgress;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.image.Platform;
+import dev.carrel.image.Reference;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
@@ -34,6 +36,8 @@ final class ImageRoutes {
   void addTo(Router router) {
     router
         .get(ALL, this::list)
+        .post(ALL + "/pull", this::pull)
+        .post(ALL + "/build", this::build)
         .post(ALL + "/import", this::importArchive)
         .post(ALL + "/prune", this::prune)
         .get(ONE, this::get)
@@ -49,6 +53,29 @@ final class ImageRoutes {
 
   private void get(Exchange exchange) {
     exchange.json(200, view(images.get(exchange.parameter("image"))));
+  }
+
+  private void build(Exchange exchange) throws IOException, InterruptedException {
+    begun(exchange, images.build(exchange.caller(), exchange.fields().requiredString("name")));
+  }
+
+  private void pull(Exchange exchange) throws IOException, InterruptedException {
+    Fields fields = exchange.fields();
+    Reference reference = Reference.parse(fields.requiredString("reference"));
+    String platform = fields.string("platform");
+    begun(
+        exchange,
+        images.pull(
+            exchange.caller(), reference, platform == null ? null : Platform.parse(platform)));
+  }
+
+  /** The work goes on by itself; who wants events follows it, and may go away. */
+  private void begun(Exchange exchange, Image image) throws IOException, InterruptedException {
+    if (exchange.accepts("text/event-stream")) {
+      follow(exchange, image.name());
+    } else {
+      exchange.json(202, view(image));
+    }
   }
 
   private void importArchive(Exchange exchange) throws InterruptedException {

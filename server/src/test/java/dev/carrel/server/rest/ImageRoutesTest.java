@@ -75,6 +75,30 @@ class ImageRoutesTest {
   }
 
   @Test
+  void pullIsFollowedToItsEnd() {
+    String nowhere = "{\"reference\":\"127.0.0.1:1/tools\",\"platform\":\"linux/arm64\"}";
+    HttpRequest.Builder request =
+        server
+            .request("POST", ALL + "/pull", BodyPublishers.ofString(nowhere))
+            .setHeader("Authorization", "Bearer " + LiveServer.ADMIN);
+    List<Event> events =
+        server.events(request.copy().header("Accept", "text/event-stream").build());
+    JsonNode image = events.getLast().data();
+
+    assertThat(events.getLast().name()).isEqualTo("image");
+    assertThat(image.get("name").asText()).isEqualTo("127.0.0.1:1/tools:latest");
+    assertThat(image.get("status").asText()).isEqualTo("failed");
+    assertThat(server.send(request.build()).status()).isEqualTo(202);
+    String unknown = "{\"name\":\"no-such-image\"}";
+    assertThat(send("POST", ALL + "/build", unknown.getBytes(StandardCharsets.UTF_8)).code())
+        .isEqualTo("image_not_found");
+    assertThat(server.post(ALL + "/pull", nowhere).status()).isEqualTo(403);
+    assertThat(server.post(ALL + "/build", unknown).status()).isEqualTo(403);
+    assertThat(send("POST", ALL + "/pull", "{}".getBytes(StandardCharsets.UTF_8)).field())
+        .isEqualTo("reference");
+  }
+
+  @Test
   void brokenImageIsRefusedWithTheReason() {
     Answer refused = send("POST", ALL + "/import?name=broken", new byte[2048]);
 

@@ -1,0 +1,167 @@
+package dev.carrel.image;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.http.HttpClient;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Pulls images. What was downloaded of a layer is kept, and the next attempt goes on from there.
+ */
+final class Registries {
+  private static final int ATTEMPTS = 5;
+  private static final Duration STALLED = Duration.ofSeconds(60);
+  private static final int BUFFER = 64 * 1024;
+
+  private final Layers layers;
+  private final Path downloads;
+  private final ImageLimits limits;
+  private final RegistryLogins logins;
+  private final HttpClient client =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .followRedirects(HttpClient.Redirect.NEVER)
+          .connectTimeout(Duration.ofSeconds(15))
+          .build();
+
+  Registries(Layers layers, Path downloads, ImageLimits limits, RegistryLogins logins) {
+    this.layers = layers;
+    this.downloads = downloads;
+    this.limits = limits;
+    this.logins = logins;
+  }
+
+  /** Returns the image's layers, lowest first; they are all here then. */
+  List<Digest> pull(Reference reference, Platform platform, Progress progress)
+      throws IOException, InterruptedException {
+    progress.step("asking " + reference.registry());
+    var registry = new RegistryClient(client, reference, logins.of(reference.registry()));
+    JsonNode node = Manifest.json(registry.manifest(reference.wanted()));
+    if (Manifest.isIndex(node)) {
+      Descriptor chosen = Manifest.choose(node, platform);
+      progress.log("for " + platform + ": " + chosen.digest());
+      node = Manifest.json(registry.manifest(chosen.digest().toString()));
+    }
+    Manifest manifest = Manifest.of(node);
+    JsonNode config = Manifest.json(registry.smallBlob(manifest.config()));
+    List<Digest> unpacked = Manifest.layersOf(config, manifest.layers().size());
+    long total = manifest.layers().stream().mapToLong(Descriptor::size).sum();
+    if (total > limits.maxSize().bytes()) {
+      throw BadImage.tooLarge("more than " + limits.maxSize().mebibytes() + " MB to download");
+    }
+    for (int i = 0; i < unpacked.size(); i++) {
+      String which = "layer " + (i + 1) + " of " + unpacked.size();
+      if (layers.has(unpacked.get(i))) {
+        progress.log(which + " is here already");
+      } else {
+        fetch(registry, manifest.layers().get(i), unpacked.get(i), which, progress);
+      }
+    }
+    return unpacked;
+  }
+
+  private void fetch(
+      RegistryClient registry, Descriptor layer, Digest unpacked, String which, Progress progress)
+      throws IOException, InterruptedException {
+    Path file = downloads.resolve(layer.digest().hex());
+    progress.step("downloading " + which);
+    download(registry, layer, file, progress);
+    progress.step("unpacking " + which);
+    try (InputStream in = Files.newInputStream(file)) {
+      if (!Digest.of(in).equals(layer.digest())) {
+        // From here on it would be the same at every attempt.
+        Files.delete(file);
+        throw BadImage.because(which + " is not what its digest says: " + layer.digest());
+      }
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      layers.add(in, unpacked, progress);
+    } finally {
+      Files.delete(file);
+    }
+  }
+
+  private static void download(
+      RegistryClient registry, Descriptor layer, Path file, Progress progress)
+      throws IOException, InterruptedException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        if (goOn(registry, layer, file, progress)) {
+          return;
+        }
+        throw new IOException("the connection ended early");
+      } catch (IOException e) {
+        if (attempt == ATTEMPTS || Thread.interrupted()) {
+          throw e;
+        }
+        progress.log(
+            "broke off at %d of %d bytes, going on: %s"
+                .formatted(here(file), layer.size(), e.getMessage()));
+      }
+    }
+  }
+
+  /** Downloads what is missing; true when all is here. */
+  private static boolean goOn(
+      RegistryClient registry, Descriptor layer, Path file, Progress progress)
+      throws IOException, InterruptedException {
+    long have = here(file);
+    if (have > layer.size()) {
+      Files.delete(file);
+      have = 0;
+    }
+    if (have == layer.size() && have > 0) {
+      return true;
+    }
+    HttpResponse<InputStream> response = registry.blob(layer.digest(), have);
+    try (InputStream body = new PatientStream(response.body(), STALLED)) {
+      boolean resumes =
+          response.statusCode() == 206
+              && response
+                  .headers()
+                  .firstValue("Content-Range")
+                  .orElse("")
+                  .startsWith("bytes " + have + "-");
+      long at = resumes ? have : 0;
+      if (response.statusCode() == 416) {
+        Files.deleteIfExists(file);
+        return false;
+      }
+      try (OutputStream out =
+          Files.newOutputStream(
+              file,
+              StandardOpenOption.CREATE,
+              StandardOpenOption.WRITE,
+              resumes ? StandardOpenOption.APPEND : StandardOpenOption.TRUNCATE_EXISTING)) {
+        return copy(body, out, at, layer.size(), progress);
+      }
+    }
+  }
+
+  private static boolean copy(
+      InputStream in, OutputStream out, long from, long size, Progress progress)
+      throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    long at = from;
+    for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+      at += count;
+      if (at > size) {
+        throw BadImage.because("a layer is longer than its manifest says");
+      }
+      out.write(buffer, 0, count);
+      progress.at(at, size);
+    }
+    return at == size;
+  }
+
+  private static long here(Path file) throws IOException {
+    return Files.exists(file) ? Files.size(file) : 0;
+  }
+}

@@ -177,6 +177,12 @@ class CommandLineIT {
         .contains("\"version\" : 2");
     assertThat(desk.carrel("vault", "rm", "POEM").out()).isEqualTo("POEM\n");
     assertThat(desk.carrel("vault", "rm", "POEM").err()).contains("no secret 'POEM'");
+    String bound =
+        desk.carrel("vault", "add", "--json", "POEM", "x-value", "--host", "A.example").out();
+    assertThat(bound).contains("\"a.example\"");
+    assertThat(desk.carrel("vault", "list").out()).contains("POEM", "only for a.example");
+    assertThat(desk.carrel("vault", "add", "B", "x-value", "--canary", "--host", "a.example").err())
+        .contains("mutually exclusive");
   }
 
   @Test

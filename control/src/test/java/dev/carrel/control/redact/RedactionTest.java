@@ -87,6 +87,32 @@ final class RedactionTest {
   }
 
   @Test
+  void onlyCanariesAreWatchedForWhereSecretsMayPass() {
+    var told = new ArrayList<String>();
+    var mine = new Redaction(told::add);
+    assertThat(mine.watches()).isFalse();
+    mine.protect(
+        List.of(
+            new Protected("KEY", "ordinary-secret", false),
+            new Protected("BAIT", "canary-value", true)));
+    assertThat(mine.watches()).isTrue();
+
+    RedactedStream stream = mine.canaryStream();
+    assertThat(text(stream.next(piece("an ordinary-secret and cana")))).doesNotContain("cana");
+    assertThat(stream.alarmed()).isFalse();
+    assertThat(text(stream.next(piece("ry-value")))).doesNotContain("canary-value");
+    assertThat(stream.alarmed()).isTrue();
+    assertThat(told).containsExactly("BAIT");
+
+    RedactedStream harmless = mine.canaryStream();
+    assertThat(text(harmless.next(piece("ordinary-secret canary-"))) + text(harmless.end()))
+        .isEqualTo("ordinary-secret canary-");
+    assertThat(harmless.alarmed()).isFalse();
+    mine.hideEverything();
+    assertThat(mine.canaryStream().alarmed()).isTrue();
+  }
+
+  @Test
   void eachEncodingIsFound() {
     redaction.protect(List.of(new Protected("A", SECRET, false)));
     byte[] bytes = SECRET.getBytes(UTF_8);

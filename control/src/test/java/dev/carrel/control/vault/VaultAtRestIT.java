@@ -31,6 +31,7 @@ final class VaultAtRestIT {
     Vault vault = fixture.control().vault();
     vault.add(ALICE, null, "FIRST", "first-value", false);
     vault.add(ALICE, null, "SECOND", "second-value", false);
+    vault.add(ALICE, null, "BOUND", "bound-value", false, List.of("api.example"));
     vault.add(MALLORY, null, "OTHERS", "their-value", false);
   }
 
@@ -50,6 +51,10 @@ final class VaultAtRestIT {
         "UPDATE secret SET name = 'THIRD' WHERE name = 'FIRST'",
         "UPDATE secret SET canary = 1 - canary WHERE name = 'FIRST'",
         "UPDATE secret SET version = 7 WHERE name = 'FIRST'",
+        // Sent to somebody else, or given to processes.
+        "UPDATE secret SET hosts = 'evil.example' WHERE name = 'BOUND'",
+        "UPDATE secret SET hosts = '' WHERE name = 'BOUND'",
+        "UPDATE secret SET hosts = 'evil.example' WHERE name = 'FIRST'",
         "UPDATE secret SET sealed = substr(sealed, 1, length(sealed) - 1) WHERE name = 'FIRST'",
         "UPDATE secret SET sealed = x'00' WHERE name = 'FIRST'",
         // Truncated.
@@ -93,7 +98,7 @@ final class VaultAtRestIT {
     fixture.restart();
     assertThat(fixture.control().vault().list(ALICE, null))
         .extracting(Secret::name)
-        .containsExactly("FIRST", "SECOND");
+        .containsExactly("BOUND", "FIRST", "SECOND");
   }
 
   @Test
@@ -108,7 +113,7 @@ final class VaultAtRestIT {
     Files.write(seal, List.of(before.getFirst(), after.getFirst()));
     fixture.reopen();
 
-    assertThat(fixture.control().vault().list(ALICE, null)).hasSize(3);
+    assertThat(fixture.control().vault().list(ALICE, null)).hasSize(4);
     assertThat(Files.readAllLines(seal)).isEqualTo(after);
   }
 

@@ -91,6 +91,51 @@ final class VaultIT {
   }
 
   @Test
+  void aSecretIsBoundToHostsThatCanShowWhoTheyAre() {
+    List<String> hosts = List.of("API.Example.com", "*.example.org:8443", "api.example.com");
+    Secret made = vault().add(ALICE, null, "BOUND", "printable", false, hosts);
+
+    assertThat(made.hosts()).containsExactly("api.example.com", "*.example.org:8443");
+    assertThat(vault().rotate(ALICE, null, "BOUND", "other printable").hosts())
+        .isEqualTo(made.hosts());
+    // A value that could end a field, and begin another.
+    refused(ErrorCode.INVALID_INPUT, () -> vault().rotate(ALICE, null, "BOUND", "one\r\nX: two"));
+    for (String value : List.of("umlaut-\u00fc", " blank-before", "blank-behind ", "tab\there-")) {
+      refused(ErrorCode.INVALID_INPUT, () -> bound(value, false, "api.example"));
+    }
+    for (String host :
+        List.of("10.0.0.1", "[::1]", "*", "a*.example", "x@y.example", "a.example/")) {
+      refused(ErrorCode.INVALID_INPUT, () -> bound("printable", false, host));
+    }
+    refused(ErrorCode.INVALID_INPUT, () -> bound("printable", true, "api.example"));
+    assertThat(vault().list(ALICE, null)).hasSize(1);
+  }
+
+  private void bound(String value, boolean canary, String host) {
+    vault().add(ALICE, null, "OTHER", value, canary, List.of(host));
+  }
+
+  @Test
+  void aProcessHasAPlaceholderOfWhatIsBoundToAHost() throws Exception {
+    vault().add(ALICE, null, "BOUND", "bound-value-1", false, List.of("api.example.com"));
+    Sandbox sandbox = fixture.sandbox();
+    Sandbox other = fixture.sandbox();
+    String show =
+        "printf '%s ' $BOUND $SSL_CERT_FILE; grep -c BEGIN $SSL_CERT_FILE >/dev/null && echo";
+
+    String first = run(sandbox, show, "BOUND").stdout().text();
+    assertThat(first).matches("carrel-secret-[0-9a-f]{40} \\S+/ca.pem \n");
+    assertThat(run(other, show, "BOUND").stdout().text()).isNotEqualTo(first);
+    // Later ones in the same sandbox reach the same hosts, and so have to know the authority.
+    assertThat(run(sandbox, "echo [$BOUND] $SSL_CERT_FILE").stdout().text())
+        .matches("\\[] \\S+/ca.pem\n");
+    assertThat(run(fixture.sandbox(), "echo [$SSL_CERT_FILE]").stdout().text()).isEqualTo("[]\n");
+    vault().rotate(ALICE, null, "BOUND", "bound-value-2");
+    fixture.restart();
+    assertThat(run(sandbox, show, "BOUND").stdout().text()).isEqualTo(first);
+  }
+
+  @Test
   void aCommandHasItsSecretsAndTheyDoNotComeOut() throws Exception {
     vault().add(ALICE, null, "API_KEY", VALUE, false);
     Sandbox sandbox = fixture.sandbox();

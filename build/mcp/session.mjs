@@ -20,7 +20,7 @@ async function transport() {
 }
 
 const client = new Client({ name: 'carrel-test', version: '1.0.0' });
-await client.connect(await transport());
+await client.connect(await transport(), { timeout: 120_000 });
 const call = async (name, args, options) => {
   const result = await client.callTool({ name, arguments: args }, undefined, { timeout: 120_000, ...options });
   assert.ok(!result.isError, name + ': ' + JSON.stringify(result.content));

@@ -104,7 +104,8 @@ class McpClientsIT {
 
   private JsonNode inspect(List<String> target, List<String> what, Map<String, String> environment)
       throws Exception {
-    var command = new ArrayList<>(List.of(INSPECTOR, "--cli"));
+    // Its own patience is too short for a machine that is busy with other tests.
+    var command = new ArrayList<>(List.of(INSPECTOR, "--cli", "--connect-timeout", "120000"));
     command.addAll(target);
     command.addAll(what);
     return Api.JSON.readTree(node(command, environment));

@@ -24,15 +24,16 @@ class McpIT {
 
   @Test
   void aSessionOnStandardInputNeedsNoServer(@TempDir Path folder) throws IOException {
+    var desk = new Desk(folder);
     Desk.Outcome outcome =
-        new Desk(folder)
-            .carrelWith(
-                lines(
-                    INITIALIZE,
-                    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
-                    "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":"
-                        + "\"Bash\",\"arguments\":{\"command\":\"echo $((6*7))\"}}}"),
-                "mcp");
+        desk.carrelWith(
+            lines(
+                INITIALIZE,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
+                "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":"
+                    + "\"Bash\",\"arguments\":{\"command\":\"echo $((6*7))\"}}}"),
+            "mcp");
+    assertThat(desk.carrel("sandbox", "delete", "--all").code()).isZero();
     assertThat(outcome.code()).as(outcome.err()).isZero();
     List<JsonNode> answers = answers(outcome);
     assertThat(answers.getFirst().at("/result/serverInfo/name").asText()).isEqualTo("carrel");
@@ -57,6 +58,7 @@ class McpIT {
       String session =
           answers(outcome).getFirst().at("/result/structuredContent/session_id").asText();
       assertThat(desk.carrel("sandbox", "list").out()).contains(session);
+      assertThat(desk.carrel("sandbox", "delete", "--all").code()).isZero();
     }
   }
 

@@ -27,10 +27,13 @@ HEADER = "Written by sdks/generate.py from spec/openapi.yaml. Change the contrac
 RENAMED = {
     "Activity": "ActivityInfo",
     "Approval": "ApprovalInfo",
+    "Artifact": "ArtifactInfo",
+    "Budget": "BudgetInfo",
     "Context": "ContextInfo",
     "Egress": "EgressInfo",
     "Engine": "EngineInfo",
     "Exec": "ExecInfo",
+    "Image": "ImageInfo",
     "Pool": "PoolInfo",
     "Queue": "QueueStatus",
     "Sandbox": "SandboxInfo",
@@ -51,13 +54,14 @@ OPTIONS = {
     "ExecRequest": "ExecOptions",
     "GlobRequest": "GlobOptions",
     "GrepRequest": "GrepOptions",
+    "SetBudget": "BudgetLimits",
     "UpdateSandbox": "SandboxChanges",
     "ValidateRequest": "ValidateOptions",
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
     "BulkRequest", "CreateSnapshot", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
-    "SandboxSettingsChange", "SignalRequest", "StatRequest", "StdinRequest",
+    "SandboxSettingsChange", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}

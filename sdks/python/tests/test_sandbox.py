@@ -234,6 +234,26 @@ def test_the_rest_of_the_server_is_reached(carrel: Carrel, sandbox: Sandbox) -> 
     assert carrel.request("GET", "/api/v1/languages")["languages"]
 
 
+def test_files_are_signed_and_recognised(carrel: Carrel, sandbox: Sandbox) -> None:
+    made = sandbox.exec("mkdir -p outputs; echo mine > outputs/report")
+    assert [artifact.path for artifact in made.artifacts] == ["outputs/report"]
+    sandbox.files.write("other", f"{uuid.uuid4()}")
+    signed = sandbox.sign("other").artifacts[0]
+    assert carrel.artifacts(signed.sha256) == [signed]
+    assert signed in sandbox.artifacts()
+    assert sandbox.artifact_manifest().signatures
+
+
+def test_a_budget_is_used_up(carrel: Carrel) -> None:
+    with carrel.sandboxes.create(memory_mb=64) as box:
+        assert box.set_budget(executions=1).executions == 1
+        box.exec("true")
+        assert box.budget().executions_used == 1
+        with pytest.raises(sdk.BudgetExhausted):
+            box.exec("true")
+    assert "host" in [image.name for image in carrel.images()]
+
+
 def test_failures_are_of_the_class_of_their_code(carrel: Carrel) -> None:
     with pytest.raises(sdk.SandboxNotFound) as raised:
         carrel.sandboxes.get("sbaaaaaaaaaaaaaa")

@@ -1,12 +1,14 @@
 import {
   type ApprovalInfo,
   type ApprovalOptions,
+  type ArtifactInfo,
   type AuditPage,
   type AuditVerdict,
   type DecisionOptions,
   type EngineInfo,
   type Event,
   type Health,
+  type ImageInfo,
   type QueueStatus,
   type SandboxOptions,
   type SandboxPage,
@@ -19,11 +21,13 @@ import {
   type VolumeInfo,
   type VolumeOptions,
   readApprovalInfo,
+  readArtifactInfo,
   readAuditPage,
   readAuditVerdict,
   readEngineInfo,
   readEvent,
   readHealth,
+  readImageInfo,
   readQueueStatus,
   readSandboxPage,
   readSandboxUsage,
@@ -109,6 +113,16 @@ export class Carrel {
   /** Who runs and who waits. */
   async queue(): Promise<QueueStatus> {
     return readQueueStatus(await this.transport.get("/api/v1/queue"));
+  }
+
+  /** Where a file came from, by its digest in hex; newest first, also from sandboxes that are gone. */
+  async artifacts(sha256: string): Promise<ArtifactInfo[]> {
+    return (await this.transport.get("/api/v1/artifacts", { sha256 })).artifacts.map(readArtifactInfo);
+  }
+
+  /** What sandboxes can be started on. */
+  async images(): Promise<ImageInfo[]> {
+    return (await this.transport.get("/api/v1/images")).images.map(readImageInfo);
   }
 
   /** Sets of rules that a policy can name, with what each allows on this server. */

@@ -2,6 +2,10 @@ import { CarrelError } from "./errors.js";
 import { Files } from "./files.js";
 import {
   type ActivityInfo,
+  type ArtifactInfo,
+  type ArtifactManifest,
+  type BudgetInfo,
+  type BudgetLimits,
   type CodeOptions,
   type ContextInfo,
   type ContextOptions,
@@ -15,8 +19,12 @@ import {
   type SandboxInfo,
   type SandboxOptions,
   type SandboxUsage,
+  type SignedArtifacts,
   type SnapshotInfo,
   readActivityInfo,
+  readArtifactInfo,
+  readArtifactManifest,
+  readBudgetInfo,
   readCodeResult,
   readContextInfo,
   readEgressDecision,
@@ -25,7 +33,9 @@ import {
   readExecResult,
   readSandboxInfo,
   readSandboxUsage,
+  readSignedArtifacts,
   readSnapshotInfo,
+  writeBudgetLimits,
   writeCodeOptions,
   writeContextOptions,
   writeExecOptions,
@@ -223,6 +233,32 @@ export class Sandbox implements AsyncDisposable {
   /** What it uses now; zeros when it does not run. */
   async usage(): Promise<SandboxUsage> {
     return readSandboxUsage(await this.transport.get(`${this.path}/usage`));
+  }
+
+  /** Files of it that were signed, newest first. */
+  async artifacts(options: { execId?: string; limit?: number } = {}): Promise<ArtifactInfo[]> {
+    const query = { exec: options.execId, limit: options.limit };
+    return (await this.transport.get(`${this.path}/artifacts`, query)).artifacts.map(readArtifactInfo);
+  }
+
+  /** Signs files, and folders with all that is in them, as they are now. */
+  async sign(...paths: string[]): Promise<SignedArtifacts> {
+    return readSignedArtifacts(await this.post("artifacts", paths.length === 0 ? {} : { paths }));
+  }
+
+  /** The last of each signed file, under one signature. */
+  async artifactManifest(): Promise<ArtifactManifest> {
+    return readArtifactManifest(await this.transport.get(`${this.path}/artifacts/manifest`));
+  }
+
+  /** What it may use up in all, and has used. */
+  async budget(): Promise<BudgetInfo> {
+    return readBudgetInfo(await this.transport.get(`${this.path}/budget`));
+  }
+
+  /** A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller. */
+  async setBudget(limits: BudgetLimits): Promise<BudgetInfo> {
+    return readBudgetInfo(await this.transport.json("PUT", `${this.path}/budget`, { json: writeBudgetLimits(limits) }));
   }
 
   private async change(verb: string): Promise<this> {

@@ -273,6 +273,23 @@ test("the rest of the server is reached", async () => {
   assert.ok((await carrel.request("GET", "/api/v1/languages")).languages);
 });
 
+test("files are signed and recognised, and a budget is used up", async () => {
+  const made = await sandbox.exec("mkdir -p outputs; echo mine > outputs/report");
+  assert.deepEqual(made.artifacts.map((artifact) => artifact.path), ["outputs/report"]);
+  await sandbox.files.write("other", randomUUID());
+  const signed = (await sandbox.sign("other")).artifacts[0]!;
+  assert.deepEqual(await carrel.artifacts(signed.sha256), [signed]);
+  assert.ok((await sandbox.artifacts()).some((artifact) => artifact.sha256 === signed.sha256));
+  assert.ok((await sandbox.artifactManifest()).signatures.length > 0);
+  assert.ok((await carrel.images()).some((image) => image.name === "host"));
+
+  await using box = await carrel.sandboxes.create({ memoryMb: 64 });
+  assert.equal((await box.setBudget({ executions: 1 })).executions, 1);
+  await box.exec("true");
+  assert.equal((await box.budget()).executionsUsed, 1);
+  await assert.rejects(box.exec("true"), code("budget_exhausted"));
+});
+
 test("failures carry code, field and status", async () => {
   await assert.rejects(carrel.sandboxes.get("sbaaaaaaaaaaaaaa"), (failure: CarrelError) => {
     assert.equal(failure.code, "sandbox_not_found");

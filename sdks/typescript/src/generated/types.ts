@@ -216,7 +216,7 @@ export const readApprovalList = (wire: Wire): ApprovalList => ({
 });
 
 /** `Artifact` of the contract. */
-export interface Artifact {
+export interface ArtifactInfo {
   sandboxId: string;
   /** What left it; null when somebody asked for it. */
   execId: string | null;
@@ -233,7 +233,7 @@ export interface Artifact {
   signedAt: Date;
 }
 
-export const readArtifact = (wire: Wire): Artifact => ({
+export const readArtifactInfo = (wire: Wire): ArtifactInfo => ({
   sandboxId: wire.sandbox_id,
   execId: wire.exec_id,
   namespace: wire.namespace,
@@ -248,11 +248,11 @@ export const readArtifact = (wire: Wire): Artifact => ({
 
 /** `ArtifactList` of the contract. */
 export interface ArtifactList {
-  artifacts: Artifact[];
+  artifacts: ArtifactInfo[];
 }
 
 export const readArtifactList = (wire: Wire): ArtifactList => ({
-  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifacts: ((items: Wire[]) => items.map(readArtifactInfo))(wire.artifacts),
 });
 
 /** `ArtifactManifest` of the contract. */
@@ -369,7 +369,7 @@ export const readAuditVerdict = (wire: Wire): AuditVerdict => ({
 });
 
 /** `Budget` of the contract. */
-export interface Budget {
+export interface BudgetInfo {
   scope: "sandbox" | "namespace";
   name: string;
   /** null: no limit. */
@@ -381,7 +381,7 @@ export interface Budget {
   executionsUsed: number;
 }
 
-export const readBudget = (wire: Wire): Budget => ({
+export const readBudgetInfo = (wire: Wire): BudgetInfo => ({
   scope: wire.scope,
   name: wire.name,
   cpuSeconds: wire.cpu_seconds,
@@ -797,7 +797,7 @@ export interface ExecExited {
   filesChanged: FileChange[];
   filesChangedTruncated: boolean;
   /** What it left in /workspace/outputs, or was named, signed. */
-  artifacts: Artifact[];
+  artifacts: ArtifactInfo[];
   artifactsSkipped: SkippedArtifact[];
   /** There was more than is signed at once. */
   artifactsTruncated: boolean;
@@ -819,7 +819,7 @@ export const readExecExited = (wire: Wire): ExecExited => ({
   processesLeft: wire.processes_left,
   filesChanged: ((items: Wire[]) => items.map(readFileChange))(wire.files_changed),
   filesChangedTruncated: wire.files_changed_truncated,
-  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifacts: ((items: Wire[]) => items.map(readArtifactInfo))(wire.artifacts),
   artifactsSkipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.artifacts_skipped),
   artifactsTruncated: wire.artifacts_truncated,
   message: wire.message,
@@ -884,7 +884,7 @@ export interface ExecResult {
   filesChanged: FileChange[];
   filesChangedTruncated: boolean;
   /** What it left in /workspace/outputs, or was named, signed. */
-  artifacts: Artifact[];
+  artifacts: ArtifactInfo[];
   artifactsSkipped: SkippedArtifact[];
   /** There was more than is signed at once. */
   artifactsTruncated: boolean;
@@ -911,7 +911,7 @@ export const readExecResult = (wire: Wire): ExecResult => ({
   durationMs: wire.duration_ms,
   filesChanged: ((items: Wire[]) => items.map(readFileChange))(wire.files_changed),
   filesChangedTruncated: wire.files_changed_truncated,
-  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifacts: ((items: Wire[]) => items.map(readArtifactInfo))(wire.artifacts),
   artifactsSkipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.artifacts_skipped),
   artifactsTruncated: wire.artifacts_truncated,
   message: wire.message,
@@ -1072,7 +1072,7 @@ export const readHealth = (wire: Wire): Health => ({
 });
 
 /** `Image` of the contract. */
-export interface Image {
+export interface ImageInfo {
   name: string;
   source: "host" | "folder" | "catalog" | "registry" | "archive";
   /** What it was made from: a recipe, a reference, a folder. */
@@ -1093,7 +1093,7 @@ export interface Image {
   updatedAt: Date | null;
 }
 
-export const readImage = (wire: Wire): Image => ({
+export const readImageInfo = (wire: Wire): ImageInfo => ({
   name: wire.name,
   source: wire.source,
   origin: wire.origin,
@@ -1109,12 +1109,12 @@ export const readImage = (wire: Wire): Image => ({
 
 /** `ImageList` of the contract. */
 export interface ImageList {
-  images: Image[];
+  images: ImageInfo[];
   diskBytes: number;
 }
 
 export const readImageList = (wire: Wire): ImageList => ({
-  images: ((items: Wire[]) => items.map(readImage))(wire.images),
+  images: ((items: Wire[]) => items.map(readImageInfo))(wire.images),
   diskBytes: wire.disk_bytes,
 });
 
@@ -1547,44 +1547,16 @@ export const readSecretList = (wire: Wire): SecretList => ({
   secrets: ((items: Wire[]) => items.map(readSecretInfo))(wire.secrets),
 });
 
-/** `SetBudget` of the contract. */
-export interface SetBudget {
-  cpuSeconds: number | null;
-  /** Both ways through the proxy. */
-  egressBytes: number | null;
-  /** Commands and cells. */
-  executions: number | null;
-  /** Begin to count anew; for administrators. */
-  reset: boolean | null;
-}
-
-export const readSetBudget = (wire: Wire): SetBudget => ({
-  cpuSeconds: wire.cpu_seconds ?? null,
-  egressBytes: wire.egress_bytes ?? null,
-  executions: wire.executions ?? null,
-  reset: wire.reset ?? null,
-});
-
-/** `SignArtifacts` of the contract. */
-export interface SignArtifacts {
-  /** Files and folders below /workspace. */
-  paths: string[] | null;
-}
-
-export const readSignArtifacts = (wire: Wire): SignArtifacts => ({
-  paths: wire.paths ?? null,
-});
-
 /** `SignedArtifacts` of the contract. */
 export interface SignedArtifacts {
-  artifacts: Artifact[];
+  artifacts: ArtifactInfo[];
   skipped: SkippedArtifact[];
   /** There was more than is looked at at once. */
   truncated: boolean;
 }
 
 export const readSignedArtifacts = (wire: Wire): SignedArtifacts => ({
-  artifacts: ((items: Wire[]) => items.map(readArtifact))(wire.artifacts),
+  artifacts: ((items: Wire[]) => items.map(readArtifactInfo))(wire.artifacts),
   skipped: ((items: Wire[]) => items.map(readSkippedArtifact))(wire.skipped),
   truncated: wire.truncated,
 });
@@ -2074,6 +2046,24 @@ export const writeGrepOptions = (given: GrepOptions): Wire => ({
   hidden: given.hidden,
   context: given.context,
   limit: given.limit,
+});
+
+/** What `SetBudget` of the contract takes besides what it requires. */
+export interface BudgetLimits {
+  cpuSeconds?: number | null | undefined;
+  /** Both ways through the proxy. */
+  egressBytes?: number | null | undefined;
+  /** Commands and cells. */
+  executions?: number | null | undefined;
+  /** Begin to count anew; for administrators. */
+  reset?: boolean | undefined;
+}
+
+export const writeBudgetLimits = (given: BudgetLimits): Wire => ({
+  cpu_seconds: given.cpuSeconds,
+  egress_bytes: given.egressBytes,
+  executions: given.executions,
+  reset: given.reset,
 });
 
 /** What `UpdateSandbox` of the contract takes besides what it requires. */

@@ -7,9 +7,11 @@ from typing import Any
 
 from .._wire import Self, Unpack
 from ..generated.types import (
+    ArtifactInfo,
     EngineInfo,
     Event,
     Health,
+    ImageInfo,
     QueueStatus,
     SandboxOptions,
     SandboxPage,
@@ -84,6 +86,15 @@ class AsyncCarrel:
     async def queue(self) -> QueueStatus:
         """Who runs and who waits."""
         return QueueStatus.from_wire(await self._transport.get("/api/v1/queue"))
+
+    async def artifacts(self, sha256: str) -> list[ArtifactInfo]:
+        """Where a file came from, by its digest in hex; newest first, also from sandboxes that are gone."""
+        wire = await self._transport.get("/api/v1/artifacts", {"sha256": sha256})
+        return [ArtifactInfo.from_wire(one) for one in wire["artifacts"]]
+
+    async def images(self) -> list[ImageInfo]:
+        """What sandboxes can be started on."""
+        return [ImageInfo.from_wire(one) for one in (await self._transport.get("/api/v1/images"))["images"]]
 
     async def egress_presets(self) -> dict[str, list[str]]:
         """Sets of rules that a policy can name, with what each allows on this server."""

@@ -13,6 +13,10 @@ from .._errors import CarrelError
 from .._wire import Self, Unpack, segment
 from ..generated.types import (
     ActivityInfo,
+    ArtifactInfo,
+    ArtifactManifest,
+    BudgetInfo,
+    BudgetLimits,
     CodeOptions,
     CodeResult,
     ContextInfo,
@@ -27,6 +31,7 @@ from ..generated.types import (
     SandboxInfo,
     SandboxOptions,
     SandboxUsage,
+    SignedArtifacts,
     SnapshotInfo,
 )
 from .files import AsyncFiles
@@ -212,6 +217,28 @@ class AsyncSandbox:
     async def usage(self) -> SandboxUsage:
         """What it uses now; zeros when it does not run."""
         return SandboxUsage.from_wire(await self._transport.get(f"{self._path}/usage"))
+
+    async def artifacts(self, *, exec_id: str | None = None, limit: int = 100) -> list[ArtifactInfo]:
+        """Files of it that were signed, newest first."""
+        wire = await self._transport.get(f"{self._path}/artifacts", {"exec": exec_id, "limit": limit})
+        return [ArtifactInfo.from_wire(one) for one in wire["artifacts"]]
+
+    async def sign(self, *paths: str) -> SignedArtifacts:
+        """Signs files, and folders with all that is in them, as they are now."""
+        wire = {"paths": list(paths)} if paths else {}
+        return SignedArtifacts.from_wire(await self._transport.send("POST", f"{self._path}/artifacts", wire))
+
+    async def artifact_manifest(self) -> ArtifactManifest:
+        """The last of each signed file, under one signature."""
+        return ArtifactManifest.from_wire(await self._transport.get(f"{self._path}/artifacts/manifest"))
+
+    async def budget(self) -> BudgetInfo:
+        """What it may use up in all, and has used."""
+        return BudgetInfo.from_wire(await self._transport.get(f"{self._path}/budget"))
+
+    async def set_budget(self, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
+        """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
+        return BudgetInfo.from_wire(await self._transport.send("PUT", f"{self._path}/budget", limits))
 
     async def _change(self, verb: str) -> Self:
         return self._became(await self._transport.send("POST", f"{self._path}/{verb}", {}))

@@ -14,6 +14,10 @@ from .._errors import CarrelError
 from .._wire import Self, Unpack, segment
 from ..generated.types import (
     ActivityInfo,
+    ArtifactInfo,
+    ArtifactManifest,
+    BudgetInfo,
+    BudgetLimits,
     CodeOptions,
     CodeResult,
     ContextInfo,
@@ -28,6 +32,7 @@ from ..generated.types import (
     SandboxInfo,
     SandboxOptions,
     SandboxUsage,
+    SignedArtifacts,
     SnapshotInfo,
 )
 from .files import Files
@@ -213,6 +218,28 @@ class Sandbox:
     def usage(self) -> SandboxUsage:
         """What it uses now; zeros when it does not run."""
         return SandboxUsage.from_wire(self._transport.get(f"{self._path}/usage"))
+
+    def artifacts(self, *, exec_id: str | None = None, limit: int = 100) -> list[ArtifactInfo]:
+        """Files of it that were signed, newest first."""
+        wire = self._transport.get(f"{self._path}/artifacts", {"exec": exec_id, "limit": limit})
+        return [ArtifactInfo.from_wire(one) for one in wire["artifacts"]]
+
+    def sign(self, *paths: str) -> SignedArtifacts:
+        """Signs files, and folders with all that is in them, as they are now."""
+        wire = {"paths": list(paths)} if paths else {}
+        return SignedArtifacts.from_wire(self._transport.send("POST", f"{self._path}/artifacts", wire))
+
+    def artifact_manifest(self) -> ArtifactManifest:
+        """The last of each signed file, under one signature."""
+        return ArtifactManifest.from_wire(self._transport.get(f"{self._path}/artifacts/manifest"))
+
+    def budget(self) -> BudgetInfo:
+        """What it may use up in all, and has used."""
+        return BudgetInfo.from_wire(self._transport.get(f"{self._path}/budget"))
+
+    def set_budget(self, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
+        """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
+        return BudgetInfo.from_wire(self._transport.send("PUT", f"{self._path}/budget", limits))
 
     def _change(self, verb: str) -> Self:
         return self._became(self._transport.send("POST", f"{self._path}/{verb}", {}))

@@ -18,14 +18,15 @@ __all__ = [
     "ApprovalInfo",
     "ApprovalList",
     "ApprovalOptions",
-    "Artifact",
+    "ArtifactInfo",
     "ArtifactList",
     "ArtifactManifest",
     "AuditPage",
     "AuditProblem",
     "AuditRecord",
     "AuditVerdict",
-    "Budget",
+    "BudgetInfo",
+    "BudgetLimits",
     "BulkFailure",
     "BulkOutcome",
     "CodeDone",
@@ -68,7 +69,7 @@ __all__ = [
     "GrepOptions",
     "GrepResult",
     "Health",
-    "Image",
+    "ImageInfo",
     "ImageList",
     "Isolation",
     "Language",
@@ -96,8 +97,6 @@ __all__ = [
     "SecretInfo",
     "SecretList",
     "SecretOptions",
-    "SetBudget",
-    "SignArtifacts",
     "SignedArtifacts",
     "SigningKey",
     "SkippedArtifact",
@@ -347,7 +346,7 @@ class ApprovalList:
 
 
 @dataclass(frozen=True)
-class Artifact:
+class ArtifactInfo:
     """`Artifact` of the contract."""
     sandbox_id: str
     exec_id: str | None
@@ -383,12 +382,12 @@ class Artifact:
 @dataclass(frozen=True)
 class ArtifactList:
     """`ArtifactList` of the contract."""
-    artifacts: list[Artifact]
+    artifacts: list[ArtifactInfo]
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
-            artifacts=(lambda items: [Artifact.from_wire(item) for item in items])(wire["artifacts"]),
+            artifacts=(lambda items: [ArtifactInfo.from_wire(item) for item in items])(wire["artifacts"]),
         )
 
 
@@ -521,7 +520,7 @@ class AuditVerdict:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetInfo:
     """`Budget` of the contract."""
     scope: Literal["sandbox", "namespace"]
     name: str
@@ -1009,7 +1008,7 @@ class ExecExited:
     """Descendants that are still alive."""
     files_changed: list[FileChange]
     files_changed_truncated: bool
-    artifacts: list[Artifact]
+    artifacts: list[ArtifactInfo]
     """What it left in /workspace/outputs, or was named, signed."""
     artifacts_skipped: list[SkippedArtifact]
     artifacts_truncated: bool
@@ -1033,7 +1032,7 @@ class ExecExited:
             processes_left=wire["processes_left"],
             files_changed=(lambda items: [FileChange.from_wire(item) for item in items])(wire["files_changed"]),
             files_changed_truncated=wire["files_changed_truncated"],
-            artifacts=(lambda items: [Artifact.from_wire(item) for item in items])(wire["artifacts"]),
+            artifacts=(lambda items: [ArtifactInfo.from_wire(item) for item in items])(wire["artifacts"]),
             artifacts_skipped=(lambda items: [SkippedArtifact.from_wire(item) for item in items])(wire["artifacts_skipped"]),
             artifacts_truncated=wire["artifacts_truncated"],
             message=wire["message"],
@@ -1105,7 +1104,7 @@ class ExecResult:
     duration_ms: float
     files_changed: list[FileChange]
     files_changed_truncated: bool
-    artifacts: list[Artifact]
+    artifacts: list[ArtifactInfo]
     """What it left in /workspace/outputs, or was named, signed."""
     artifacts_skipped: list[SkippedArtifact]
     artifacts_truncated: bool
@@ -1134,7 +1133,7 @@ class ExecResult:
             duration_ms=wire["duration_ms"],
             files_changed=(lambda items: [FileChange.from_wire(item) for item in items])(wire["files_changed"]),
             files_changed_truncated=wire["files_changed_truncated"],
-            artifacts=(lambda items: [Artifact.from_wire(item) for item in items])(wire["artifacts"]),
+            artifacts=(lambda items: [ArtifactInfo.from_wire(item) for item in items])(wire["artifacts"]),
             artifacts_skipped=(lambda items: [SkippedArtifact.from_wire(item) for item in items])(wire["artifacts_skipped"]),
             artifacts_truncated=wire["artifacts_truncated"],
             message=wire["message"],
@@ -1326,7 +1325,7 @@ class Health:
 
 
 @dataclass(frozen=True)
-class Image:
+class ImageInfo:
     """`Image` of the contract."""
     name: str
     source: Literal["host", "folder", "catalog", "registry", "archive"]
@@ -1367,13 +1366,13 @@ class Image:
 @dataclass(frozen=True)
 class ImageList:
     """`ImageList` of the contract."""
-    images: list[Image]
+    images: list[ImageInfo]
     disk_bytes: int
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
-            images=(lambda items: [Image.from_wire(item) for item in items])(wire["images"]),
+            images=(lambda items: [ImageInfo.from_wire(item) for item in items])(wire["images"]),
             disk_bytes=wire["disk_bytes"],
         )
 
@@ -1862,43 +1861,9 @@ class SecretList:
 
 
 @dataclass(frozen=True)
-class SetBudget:
-    """`SetBudget` of the contract."""
-    cpu_seconds: int | None = None
-    egress_bytes: int | None = None
-    """Both ways through the proxy."""
-    executions: int | None = None
-    """Commands and cells."""
-    reset: bool | None = None
-    """Begin to count anew; for administrators."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            cpu_seconds=wire.get("cpu_seconds"),
-            egress_bytes=wire.get("egress_bytes"),
-            executions=wire.get("executions"),
-            reset=wire.get("reset"),
-        )
-
-
-@dataclass(frozen=True)
-class SignArtifacts:
-    """`SignArtifacts` of the contract."""
-    paths: list[str] | None = None
-    """Files and folders below /workspace."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            paths=wire.get("paths"),
-        )
-
-
-@dataclass(frozen=True)
 class SignedArtifacts:
     """`SignedArtifacts` of the contract."""
-    artifacts: list[Artifact]
+    artifacts: list[ArtifactInfo]
     skipped: list[SkippedArtifact]
     truncated: bool
     """There was more than is looked at at once."""
@@ -1906,7 +1871,7 @@ class SignedArtifacts:
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
-            artifacts=(lambda items: [Artifact.from_wire(item) for item in items])(wire["artifacts"]),
+            artifacts=(lambda items: [ArtifactInfo.from_wire(item) for item in items])(wire["artifacts"]),
             skipped=(lambda items: [SkippedArtifact.from_wire(item) for item in items])(wire["skipped"]),
             truncated=wire["truncated"],
         )
@@ -2350,6 +2315,17 @@ class GrepOptions(TypedDict, total=False):
     context: int
     """Lines around a match."""
     limit: int
+
+
+class BudgetLimits(TypedDict, total=False):
+    """What `SetBudget` of the contract takes besides what it requires."""
+    cpu_seconds: int | None
+    egress_bytes: int | None
+    """Both ways through the proxy."""
+    executions: int | None
+    """Commands and cells."""
+    reset: bool
+    """Begin to count anew; for administrators."""
 
 
 class SandboxChanges(TypedDict, total=False):

@@ -47,20 +47,23 @@ class CuttingProxy:
             threading.Thread(target=self._pump, args=(server, client, True), daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
+        before = b""
         try:
             while chunk := source.recv(65536):
-                if answers and self._cuts(chunk):
+                if answers and self._cuts(before, chunk):
                     break
+                before = (before + chunk)[-64:]
                 sink.sendall(chunk)
         except OSError:
             pass
         for each in (source, sink):
             end(each)
 
-    def _cuts(self, chunk: bytes) -> bool:
+    def _cuts(self, before: bytes, chunk: bytes) -> bool:
+        """Also where a word began in the piece before."""
         with self._lock:
             for word in self.cut_at:
-                if word in chunk:
+                if word in before[1 - len(word) :] + chunk:
                     self.cut_at.remove(word)
                     self.cuts += 1
                     return True

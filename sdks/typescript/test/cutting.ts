@@ -21,8 +21,12 @@ export class CuttingProxy implements AsyncDisposable {
         one.on("error", () => other.destroy());
       }
       client.on("data", (chunk) => upstream.write(chunk));
+      let before = "";
       upstream.on("data", (chunk) => {
-        if (proxy.isCut(chunk)) {
+        const text = chunk.toString("latin1");
+        const cut = proxy.isCut(before, text);
+        before = (before + text).slice(-64);
+        if (cut) {
           client.destroy();
           upstream.destroy();
         } else {
@@ -34,8 +38,9 @@ export class CuttingProxy implements AsyncDisposable {
     return proxy;
   }
 
-  private isCut(chunk: Buffer): boolean {
-    const word = this.cutAt.find((each) => chunk.includes(each));
+  /** Also where a word began in the piece before. */
+  private isCut(before: string, chunk: string): boolean {
+    const word = this.cutAt.find((each) => (before.slice(1 - each.length) + chunk).includes(each));
     if (word === undefined) {
       return false;
     }

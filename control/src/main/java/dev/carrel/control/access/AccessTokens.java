@@ -66,6 +66,11 @@ public final class AccessTokens {
     return same(of(sandbox), token) ? owner(sandbox) : Optional.empty();
   }
 
+  /** The sandbox with a machine that this token opens: tokens differ, so at most one fits. */
+  public Optional<SandboxId> find(String token) {
+    return live().filter(sandbox -> same(of(sandbox), token)).findFirst();
+  }
+
   /** Whose a sandbox is that runs or is paused. */
   public Optional<Caller> owner(SandboxId sandbox) {
     return sandboxes.find(sandbox).map(AccessTokens::owner);

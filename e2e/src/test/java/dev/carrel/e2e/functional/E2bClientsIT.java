@@ -40,10 +40,37 @@ class E2bClientsIT {
 
   @Test
   void javaScriptNow() throws Exception {
-    node("e2b@2.51.0", "@e2b/code-interpreter@2.8.0");
+    node("all", "e2b@2.51.0", "@e2b/code-interpreter@2.8.0");
   }
 
-  private void node(String... packages) throws Exception {
+  @Test
+  void javaScriptOfAYearBefore() throws Exception {
+    node("core", "e2b@2.8.4");
+  }
+
+  @Test
+  void python() throws Exception {
+    Path folder = folder("pypi");
+    String python = folder.resolve("venv/bin/python").toString();
+    assertThat(run(folder, List.of("/usr/bin/python3", "-m", "venv", "venv"))).endsWith("exit 0");
+    assertThat(
+            run(
+                folder,
+                List.of(
+                    python,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "e2b==2.63.0",
+                    "e2b-code-interpreter==2.11.5")))
+        .as("pip install")
+        .endsWith("exit 0");
+    copy("e2b_client.py", folder);
+    assertThat(run(folder, List.of(python, "e2b_client.py"))).contains(" passed, 0 failed");
+  }
+
+  private void node(String parts, String... packages) throws Exception {
     Path folder = folder("npm-" + packages[0]);
     Files.writeString(folder.resolve("package.json"), "{\"private\":true}");
     var install =
@@ -51,7 +78,9 @@ class E2bClientsIT {
     install.addAll(List.of(packages));
     assertThat(run(folder, install)).as("npm install").endsWith("exit 0");
     copy("e2b.mjs", folder);
-    assertThat(run(folder, List.of("node", "e2b.mjs"))).contains(" passed").endsWith("exit 0");
+    assertThat(run(folder, List.of("node", "e2b.mjs", parts)))
+        .contains(" passed")
+        .endsWith("exit 0");
   }
 
   /** Kept between runs: what a package manager has fetched need not be fetched again. */

@@ -39,8 +39,25 @@ final class DataPlane {
     this.domain = domain;
   }
 
+  /** The place that a request names; older clients name none, and only show its token. */
   Optional<Place> place(Exchange exchange) {
-    return Place.of(exchange, domain);
+    Optional<Place> named = Place.of(exchange, domain);
+    if (named.isPresent() || !showsToken(exchange)) {
+      return named;
+    }
+    return exchange
+        .header(TOKEN)
+        .flatMap(tokens::find)
+        .map(sandbox -> new Place(sandbox, Place.ENVD))
+        .or(
+            () -> {
+              throw SandboxAway.notRunning("");
+            });
+  }
+
+  /** Whether a request is for the inside of a sandbox, rightly or not. */
+  boolean isFor(Exchange exchange) {
+    return Place.isNamed(exchange, domain) || showsToken(exchange);
   }
 
   /** A caller for a request that shows the sandbox's token and names a user that exists. */

@@ -49,7 +49,7 @@ public final class E2bApi implements AutoCloseable {
 
   /** What serves a request that is meant for the inside of a sandbox. */
   public Optional<Router> inside(Exchange exchange) {
-    return Place.isNamed(exchange, domain) ? Optional.of(inside) : Optional.empty();
+    return plane.isFor(exchange) ? Optional.of(inside) : Optional.empty();
   }
 
   @Override

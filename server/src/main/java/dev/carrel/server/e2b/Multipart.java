@@ -22,6 +22,10 @@ final class Multipart {
       Pattern.compile("boundary=(?:\"([^\"]{1,70})\"|([^;\\s]{1,70}))", Pattern.CASE_INSENSITIVE);
   private static final Pattern NAME = Pattern.compile("(?i)[;\\s]name=\"([^\"]*)\"");
   private static final Pattern FILENAME = Pattern.compile("(?i)[;\\s]filename=\"([^\"]*)\"");
+
+  /** After the last boundary; a line's end may follow or not. */
+  private static final String CLOSING = "--";
+
   private static final int MAX_LINE = 16 * 1024;
   private static final int MAX_HEADERS = 32;
   private static final int BUFFER = 64 * 1024;
@@ -50,7 +54,7 @@ final class Multipart {
       open.transferTo(OutputStream.nullOutputStream());
       open = null;
       String rest = line();
-      ended = rest.equals("--");
+      ended = rest.equals(CLOSING);
     }
     if (ended) {
       return null;
@@ -82,6 +86,9 @@ final class Multipart {
   private String line() throws IOException {
     var line = new ByteArrayOutputStream();
     for (int c = in.read(); c != '\n'; c = in.read()) {
+      if (c < 0 && line.toString(StandardCharsets.UTF_8).equals(CLOSING)) {
+        return CLOSING;
+      }
       if (c < 0) {
         throw HttpProblem.unreadable("body", "ends within a part");
       }

@@ -1,0 +1,201 @@
+package dev.carrel.server.e2b;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.Message;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.protocols.filesystem.StatRequest;
+import dev.carrel.protocols.filesystem.StatResponse;
+import dev.carrel.protocols.process.ListRequest;
+import dev.carrel.protocols.process.ListResponse;
+import dev.carrel.protocols.process.ProcessConfig;
+import dev.carrel.protocols.process.ProcessEvent;
+import dev.carrel.protocols.process.StartRequest;
+import dev.carrel.protocols.process.StartResponse;
+import dev.carrel.server.LiveServer;
+import dev.carrel.server.SharedServer;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.InputStream;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What clients other than E2B's own could send. */
+@ExtendWith(SharedServer.class)
+class E2bApiTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final byte[] EMPTY = "{}".getBytes(StandardCharsets.US_ASCII);
+  private static final Caller ADMIN = new Caller("default", "admin", Caller.Role.ADMIN);
+
+  private final LiveServer server;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  E2bApiTest(LiveServer server) {
+    this.server = server;
+  }
+
+  @Test
+  void aKeyOpensWhatItsTenantHas() throws Exception {
+    String key = key("acme");
+    JsonNode made = create(key);
+    String id = made.get("sandboxID").asText();
+    assertThat(call("GET", "/sandboxes/" + id, "", "X-API-KEY", key).statusCode()).isEqualTo(200);
+    HttpResponse<byte[]> other = call("GET", "/sandboxes/" + id, "", "X-API-KEY", key("bolt"));
+    assertThat(other.statusCode()).isEqualTo(404);
+    assertThat(JSON.readTree(other.body()).get("code").asInt()).isEqualTo(404);
+    HttpResponse<byte[]> wrong =
+        call("GET", "/sandboxes/" + id, "", "X-API-KEY", "e2b_" + "0".repeat(40));
+    assertThat(wrong.statusCode()).isEqualTo(401);
+    assertThat(JSON.readTree(wrong.body()).get("code").asInt()).isEqualTo(401);
+    assertThat(call("GET", "/sandboxes", "", "X-Nothing", "x").statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void aDeletedKeyOpensNothing() throws Exception {
+    var issued = server.control().apiKeys().issue(ADMIN, "brief", Caller.user("acme", "ada"));
+    assertThat(call("GET", "/sandboxes", "", "X-API-KEY", issued.secret()).statusCode())
+        .isEqualTo(200);
+    server.control().apiKeys().delete(ADMIN, issued.key().id());
+    assertThat(call("GET", "/sandboxes", "", "X-API-KEY", issued.secret()).statusCode())
+        .isEqualTo(401);
+  }
+
+  @Test
+  void theInsideOpensToItsOwnTokenAlone() throws Exception {
+    JsonNode one = create(key("acme"));
+    JsonNode two = create(key("acme"));
+    String id = one.get("sandboxID").asText();
+    String own = one.get("envdAccessToken").asText();
+    String foreign = two.get("envdAccessToken").asText();
+    String list = "/process.Process/List";
+    assertThat(inside(id, own, list, "application/json", EMPTY).statusCode()).isEqualTo(200);
+    assertThat(inside(id, foreign, list, "application/json", EMPTY).statusCode()).isEqualTo(401);
+    assertThat(inside(id, "", list, "application/json", EMPTY).statusCode()).isEqualTo(401);
+    assertThat(inside(id, "", "/files?path=x", "text/plain", new byte[0]).statusCode())
+        .isEqualTo(401);
+    assertThat(inside(id, "", "/contexts", "application/json", EMPTY).statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void binaryMessagesAreAsGoodAsJson() throws Exception {
+    JsonNode made = create(key("acme"));
+    String id = made.get("sandboxID").asText();
+    String token = made.get("envdAccessToken").asText();
+    HttpResponse<byte[]> list =
+        inside(
+            id,
+            token,
+            "/process.Process/List",
+            "application/proto",
+            ListRequest.getDefaultInstance().toByteArray());
+    assertThat(ListResponse.parseFrom(list.body()).getProcessesCount()).isZero();
+    HttpResponse<byte[]> stat =
+        inside(
+            id,
+            token,
+            "/filesystem.Filesystem/Stat",
+            "application/proto",
+            StatRequest.newBuilder().setPath(".").build().toByteArray());
+    assertThat(StatResponse.parseFrom(stat.body()).getEntry().getPath()).isEqualTo("/home/user");
+    var start =
+        StartRequest.newBuilder()
+            .setProcess(
+                ProcessConfig.newBuilder()
+                    .setCmd("/bin/sh")
+                    .addArgs("-c")
+                    .addArgs("echo hi; exit 4"))
+            .setStdin(false)
+            .build();
+    HttpResponse<byte[]> run =
+        inside(id, token, "/process.Process/Start", "application/connect+proto", framed(start));
+    List<ProcessEvent> events = events(run.body());
+    assertThat(events.getFirst().getStart().getPid()).isPositive();
+    assertThat(events.get(1).getData().getStdout().toStringUtf8()).isEqualTo("hi\n");
+    assertThat(events.getLast().getEnd().getExitCode()).isEqualTo(4);
+    assertThat(events.getLast().getEnd().getStatus()).isEqualTo("exit status 4");
+  }
+
+  @Test
+  void whatIsGoneIsABadGateway() throws Exception {
+    String key = key("acme");
+    String id = create(key).get("sandboxID").asText();
+    assertThat(call("GET", "/health", "", "E2b-Sandbox-Id", id).statusCode()).isEqualTo(204);
+    assertThat(call("DELETE", "/sandboxes/" + id, "", "X-API-KEY", key).statusCode())
+        .isEqualTo(204);
+    HttpResponse<byte[]> gone = call("GET", "/health", "", "E2b-Sandbox-Id", id);
+    assertThat(gone.statusCode()).isEqualTo(502);
+    assertThat(JSON.readTree(gone.body()).get("message").asText())
+        .isEqualTo("The sandbox was not found");
+    assertThat(call("GET", "/health", "", "E2b-Sandbox-Id", "nonsense").statusCode())
+        .isEqualTo(502);
+    assertThat(call("DELETE", "/sandboxes/" + id, "", "X-API-KEY", key).statusCode())
+        .isEqualTo(404);
+  }
+
+  private String key(String tenant) {
+    return server.control().apiKeys().issue(ADMIN, "test", Caller.user(tenant, "ada")).secret();
+  }
+
+  private JsonNode create(String key) throws Exception {
+    HttpResponse<byte[]> made =
+        call("POST", "/v2/sandboxes", "{\"templateID\":\"base\",\"unknown\":1}", "X-API-KEY", key);
+    assertThat(made.statusCode()).isEqualTo(201);
+    return JSON.readTree(made.body());
+  }
+
+  private HttpResponse<byte[]> call(
+      String method, String path, String body, String header, String value) throws Exception {
+    return client.send(
+        HttpRequest.newBuilder(server.uri(path))
+            .method(
+                method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
+            .header(header, value)
+            .build(),
+        BodyHandlers.ofByteArray());
+  }
+
+  private HttpResponse<byte[]> inside(
+      String id, String token, String path, String type, byte[] body) throws Exception {
+    return client.send(
+        HttpRequest.newBuilder(server.uri(path))
+            .POST(BodyPublishers.ofByteArray(body))
+            .header("E2b-Sandbox-Id", id)
+            .header("E2b-Sandbox-Port", "49983")
+            .header("X-Access-Token", token)
+            .header("Content-Type", type)
+            .build(),
+        BodyHandlers.ofByteArray());
+  }
+
+  private static byte[] framed(Message message) {
+    byte[] content = message.toByteArray();
+    return ByteBuffer.allocate(5 + content.length)
+        .put((byte) 0)
+        .putInt(content.length)
+        .put(content)
+        .array();
+  }
+
+  private static List<ProcessEvent> events(byte[] stream) throws Exception {
+    var events = new ArrayList<ProcessEvent>();
+    try (InputStream bytes = new ByteArrayInputStream(stream);
+        var in = new DataInputStream(bytes)) {
+      for (int flags = in.read(); flags == 0; flags = in.read()) {
+        events.add(StartResponse.parseFrom(in.readNBytes(in.readInt())).getEvent());
+      }
+    }
+    return events;
+  }
+}

@@ -1118,6 +1118,59 @@ export const readImageList = (wire: Wire): ImageList => ({
   diskBytes: wire.disk_bytes,
 });
 
+/** `InstallPackages` of the contract. */
+export interface InstallPackages {
+  manager: "pip" | "npm" | "r";
+  /** Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options. */
+  packages: string[];
+  /** Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions. */
+  scripts: boolean | null;
+}
+
+export const readInstallPackages = (wire: Wire): InstallPackages => ({
+  manager: wire.manager,
+  packages: wire.packages,
+  scripts: wire.scripts ?? null,
+});
+
+/** `Installation` of the contract. */
+export interface Installation {
+  manager: string;
+  /** The client said so and every package is there. */
+  success: boolean;
+  packages: InstalledPackage[];
+  exitCode: number;
+  timedOut: boolean;
+  stdout: string;
+  stderr: string;
+  durationMs: number;
+  execId: string;
+}
+
+export const readInstallation = (wire: Wire): Installation => ({
+  manager: wire.manager,
+  success: wire.success,
+  packages: ((items: Wire[]) => items.map(readInstalledPackage))(wire.packages),
+  exitCode: wire.exit_code,
+  timedOut: wire.timed_out,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  durationMs: wire.duration_ms,
+  execId: wire.exec_id,
+});
+
+/** `InstalledPackage` of the contract. */
+export interface InstalledPackage {
+  name: string;
+  /** As the sandbox tells; null: it is not there. */
+  version: string | null;
+}
+
+export const readInstalledPackage = (wire: Wire): InstalledPackage => ({
+  name: wire.name,
+  version: wire.version,
+});
+
 /** `LanguageInfo` of the contract. */
 export interface LanguageInfo {
   name: Language;

@@ -71,6 +71,9 @@ __all__ = [
     "Health",
     "ImageInfo",
     "ImageList",
+    "InstallPackages",
+    "Installation",
+    "InstalledPackage",
     "Isolation",
     "Language",
     "LanguageInfo",
@@ -1374,6 +1377,68 @@ class ImageList:
         return cls(
             images=(lambda items: [ImageInfo.from_wire(item) for item in items])(wire["images"]),
             disk_bytes=wire["disk_bytes"],
+        )
+
+
+@dataclass(frozen=True)
+class InstallPackages:
+    """`InstallPackages` of the contract."""
+    manager: Literal["pip", "npm", "r"]
+    packages: list[str]
+    """Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options."""
+    scripts: bool | None = None
+    """Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            manager=wire["manager"],
+            packages=wire["packages"],
+            scripts=wire.get("scripts"),
+        )
+
+
+@dataclass(frozen=True)
+class Installation:
+    """`Installation` of the contract."""
+    manager: str
+    success: bool
+    """The client said so and every package is there."""
+    packages: list[InstalledPackage]
+    exit_code: int
+    timed_out: bool
+    stdout: str
+    stderr: str
+    duration_ms: float
+    exec_id: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            manager=wire["manager"],
+            success=wire["success"],
+            packages=(lambda items: [InstalledPackage.from_wire(item) for item in items])(wire["packages"]),
+            exit_code=wire["exit_code"],
+            timed_out=wire["timed_out"],
+            stdout=wire["stdout"],
+            stderr=wire["stderr"],
+            duration_ms=wire["duration_ms"],
+            exec_id=wire["exec_id"],
+        )
+
+
+@dataclass(frozen=True)
+class InstalledPackage:
+    """`InstalledPackage` of the contract."""
+    name: str
+    version: str | None
+    """As the sandbox tells; null: it is not there."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            version=wire["version"],
         )
 
 

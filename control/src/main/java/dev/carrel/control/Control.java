@@ -19,6 +19,7 @@ import dev.carrel.control.files.Edits;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
+import dev.carrel.control.packages.Packages;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Recovery;
@@ -72,6 +73,7 @@ public final class Control implements AutoCloseable {
   private final Creates creates;
   private final Artifacts artifacts;
   private final Execs execs;
+  private final Packages packages;
   private final Contexts contexts;
   private final Files files;
   private final Edits edits;
@@ -150,6 +152,7 @@ public final class Control implements AutoCloseable {
             audit,
             executions,
             artifacts);
+    packages = new Packages(settings.packages(), sandboxes, execs, egress, audit, events);
     contexts =
         new Contexts(
             sandboxes,
@@ -249,6 +252,10 @@ public final class Control implements AutoCloseable {
   /** What a person has to allow first. */
   public Approvals approvals() {
     return approvals;
+  }
+
+  public Packages packages() {
+    return packages;
   }
 
   public Artifacts artifacts() {

@@ -9,6 +9,7 @@ import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
+import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.vault.VaultSettings;
@@ -36,7 +37,8 @@ public record ControlSettings(
     VaultSettings vault,
     ArtifactSettings artifacts,
     ImageSettings images,
-    WebSettings web) {
+    WebSettings web,
+    PackageSettings packages) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -54,7 +56,8 @@ public record ControlSettings(
         VaultSettings.defaults(),
         ArtifactSettings.defaults(),
         ImageSettings.defaults(),
-        WebSettings.defaults());
+        WebSettings.defaults(),
+        PackageSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -73,7 +76,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -92,7 +96,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -111,7 +116,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -130,7 +136,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -149,7 +156,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -168,7 +176,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -187,7 +196,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -206,7 +216,8 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -225,7 +236,8 @@ public record ControlSettings(
         newVault,
         artifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -244,7 +256,8 @@ public record ControlSettings(
         vault,
         newArtifacts,
         images,
-        web);
+        web,
+        packages);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
@@ -263,6 +276,7 @@ public record ControlSettings(
         vault,
         artifacts,
         images,
-        newWeb);
+        newWeb,
+        packages);
   }
 }

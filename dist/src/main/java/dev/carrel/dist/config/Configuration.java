@@ -67,7 +67,8 @@ public record Configuration(
                 VaultKeys.read(environment),
                 ArtifactKeys.read(settings),
                 ImageKeys.read(settings),
-                WebKeys.read(settings)),
+                WebKeys.read(settings),
+                PackageKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

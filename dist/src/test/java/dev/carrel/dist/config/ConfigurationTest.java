@@ -12,6 +12,7 @@ import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
+import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
@@ -151,6 +152,10 @@ class ConfigurationTest {
             "file.max-zip", "404"));
     ALL.putAll(
         Map.of(
+            "package.allow", "six,lodash",
+            "package.deny", "left-pad",
+            "package.min-age", "1d",
+            "package.timeout", "413s",
             "artifact.max-file", "410",
             "artifact.max-total", "411",
             "artifact.max-files", "412"));
@@ -377,6 +382,13 @@ class ConfigurationTest {
                 312));
     assertThat(changed.control().files())
         .isEqualTo(new FileSettings(new DataSize(400), 401, 402, 403, new DataSize(404)));
+    assertThat(changed.control().packages())
+        .isEqualTo(
+            new PackageSettings(
+                List.of("six", "lodash"),
+                List.of("left-pad"),
+                Duration.ofDays(1),
+                Duration.ofSeconds(413)));
     assertThat(changed.control().artifacts())
         .isEqualTo(new ArtifactSettings(new DataSize(410), new DataSize(411), 412));
   }

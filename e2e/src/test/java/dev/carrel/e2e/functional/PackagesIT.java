@@ -2,6 +2,7 @@ package dev.carrel.e2e.functional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.bench.ServerProcess;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
@@ -48,6 +49,40 @@ class PackagesIT {
           .contains("preset packages", "\"allowed\"")
           .doesNotContain("\"denied\"");
     }
+  }
+
+  @Test
+  void packagesAreInstalledAndTold() {
+    try (Box box = api.create("{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]}}")) {
+      JsonNode npm = install(box, "{\"manager\":\"npm\",\"packages\":[\"is-odd@3.0.1\"]}").json();
+      assertThat(npm.get("success").asBoolean()).as(npm.toString()).isTrue();
+      assertThat(npm.at("/packages/0/version").asText()).isEqualTo("3.0.1");
+      assertThat(box.shell("node -e \"require('is-odd')\"")).endsWith("exit 0");
+      assertThat(api.get("/api/v1/audit?action=package.install&sandbox=" + box.id()).text())
+          .contains("is-odd 3.0.1");
+      assertThat(api.get("/api/v1/events?recent=100&type=package.installed").text())
+          .contains(box.id());
+
+      JsonNode missing =
+          install(box, "{\"manager\":\"npm\",\"packages\":[\"is-odd@999.0.0\"]}").json();
+      assertThat(missing.get("success").asBoolean()).isFalse();
+      assertThat(missing.get("exit_code").asInt()).isNotZero();
+    }
+  }
+
+  @Test
+  void aPolicyThatForbidsItIsNamed() {
+    try (Box box = api.create("{\"memory_mb\":2048}")) {
+      Api.Answer refused = install(box, "{\"manager\":\"npm\",\"packages\":[\"is-odd\"]}");
+      assertThat(refused.status()).as(refused.text()).isEqualTo(403);
+      assertThat(refused.text()).contains("does not let npm reach", "--preset packages");
+      assertThat(install(box, "{\"manager\":\"npm\",\"packages\":[\"--registry=x\"]}").status())
+          .isEqualTo(422);
+    }
+  }
+
+  private Api.Answer install(Box box, String body) {
+    return api.call("POST", box.path() + "/packages", body);
   }
 
   @Test

@@ -23,6 +23,7 @@ public final class Sandbox implements AutoCloseable {
 
   private static final TypeReference<SignedArtifacts> SIGNED = new TypeReference<>() {};
   private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
+  private static final TypeReference<Installation> INSTALLATION = new TypeReference<>() {};
   static final TypeReference<BudgetInfo> BUDGET = new TypeReference<>() {};
   static final TypeReference<ArtifactList> ARTIFACTS = new TypeReference<>() {};
 
@@ -154,6 +155,20 @@ public final class Sandbox implements AutoCloseable {
   /** The last of each signed file, under one signature. */
   public ArtifactManifest artifactManifest() {
     return transport.get(path + "/artifacts/manifest", MANIFEST);
+  }
+
+  /**
+   * Installs packages in it, through its own policy.
+   *
+   * @param manager pip, npm or r
+   * @param packages names, with or without a version as the client writes them
+   * @param scripts whether packages may run code of their own while they are installed
+   */
+  public Installation install(String manager, List<String> packages, boolean scripts) {
+    return transport.post(
+        path + "/packages",
+        Map.of("manager", manager, "packages", packages, "scripts", scripts),
+        INSTALLATION);
   }
 
   /** What it may use up in all, and has used. */

@@ -45,6 +45,7 @@ public final class RestApi {
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);
+    new PackageRoutes(control.packages()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts(), control.validator()).addTo(router);
     new ValidateRoutes(control.validator()).addTo(router);

@@ -43,6 +43,8 @@ class DescriptionTest {
           Map.entry("SnapshotList", SnapshotRoutes.Page.class),
           Map.entry("ExecResult", ExecViews.Result.class),
           Map.entry("FileChange", ExecViews.FileChange.class),
+          Map.entry("Installation", PackageRoutes.View.class),
+          Map.entry("InstalledPackage", PackageRoutes.PackageView.class),
           Map.entry("Budget", BudgetRoutes.View.class),
           Map.entry("Artifact", ArtifactRoutes.View.class),
           Map.entry("ArtifactList", ArtifactRoutes.Page.class),

@@ -1,0 +1,183 @@
+package dev.carrel.control.packages;
+
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.egress.CountedDecision;
+import dev.carrel.control.egress.Egress;
+import dev.carrel.control.event.Event;
+import dev.carrel.control.event.Events;
+import dev.carrel.control.exec.ExecResult;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.exec.Execs;
+import dev.carrel.control.packages.Installation.Installed;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.egress.Decision;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Installs packages inside sandboxes, by the clients of the image, through the sandbox's own
+ * policy: nothing is fetched by the host, and nothing is shared between sandboxes. Safe for many
+ * threads.
+ */
+public final class Packages {
+  private static final Duration LOOK = Duration.ofSeconds(30);
+  private static final int NOT_FOUND = 127;
+  // It goes to a folder of its own; as a variable, since an old pip does not know the option.
+  private static final Map<String, String> OWN_FOLDER = Map.of("PIP_BREAK_SYSTEM_PACKAGES", "1");
+  private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
+
+  private final PackageSettings settings;
+  private final Sandboxes sandboxes;
+  private final Execs execs;
+  private final Egress egress;
+  private final Audit audit;
+  private final Events events;
+
+  public Packages(
+      PackageSettings settings,
+      Sandboxes sandboxes,
+      Execs execs,
+      Egress egress,
+      Audit audit,
+      Events events) {
+    this.settings = settings;
+    this.sandboxes = sandboxes;
+    this.execs = execs;
+    this.egress = egress;
+    this.audit = audit;
+    this.events = events;
+  }
+
+  /** Installs to the end. A client that fails is a result; a policy that forbids it is not. */
+  public Installation install(Caller caller, SandboxId id, InstallPackages request)
+      throws InterruptedException {
+    request.requirements().forEach(settings::require);
+    if (settings.minAge().isPositive() && request.client() == PackageClient.R) {
+      throw new SandboxException(
+              ErrorCode.NOT_SUPPORTED,
+              "R cannot tell how old a release is, and package.min-age asks")
+          .withHint("use pip or npm, or have the operator lift package.min-age");
+    }
+    RunningSandbox sandbox = sandboxes.requireRunning(caller, id);
+    Instant begun = Instant.now();
+    ExecResult ran =
+        run(caller, id, Clients.install(request, settings.minAge()), settings.timeout());
+    requireClient(request.client(), ran);
+    List<Installed> installed = ran.exitCode() == 0 ? look(caller, id, request) : List.of();
+    boolean success =
+        ran.exitCode() == 0 && installed.stream().allMatch(one -> one.version() != null);
+    note(caller, sandbox, request, ran, installed, success);
+    if (!success) {
+      requirePolicy(caller, id, request.client(), begun);
+    }
+    return new Installation(request.client(), success, ran, installed);
+  }
+
+  private ExecResult run(Caller caller, SandboxId id, List<String> command, Duration timeout)
+      throws InterruptedException {
+    var program = new Command(command, OWN_FOLDER, null, null, timeout, false);
+    return execs.run(caller, id, ExecStart.of(program));
+  }
+
+  private static void requireClient(PackageClient client, ExecResult ran) {
+    boolean absent =
+        ran.cause() == ExecEvent.Cause.NOT_STARTED
+            || ran.exitCode() == NOT_FOUND
+            || ran.stderr().text().contains("No module named pip");
+    if (absent) {
+      throw new SandboxException(
+              ErrorCode.LANGUAGE_NOT_AVAILABLE,
+              "the sandbox's image has no " + client.wireName() + " to install with")
+          .withHint("use an image that has it");
+    }
+  }
+
+  /** What is really there; the word of the sandbox, and so only names that were asked for. */
+  private List<Installed> look(Caller caller, SandboxId id, InstallPackages request)
+      throws InterruptedException {
+    String out = run(caller, id, Clients.versions(request), LOOK).stdout().text();
+    Map<String, String> versions =
+        out.lines()
+            .map(line -> line.strip().split(" ", -1))
+            .filter(words -> words.length == 2 && VERSION.matcher(words[1]).matches())
+            .collect(Collectors.toMap(words -> words[0], words -> words[1], (first, _) -> first));
+    var installed = new ArrayList<Installed>();
+    for (Requirement wanted : request.requirements()) {
+      installed.add(new Installed(wanted.name(), versions.get(wanted.name())));
+    }
+    return installed;
+  }
+
+  /** A client that was not let out fails in many ways: the proxy knows the one reason. */
+  private void requirePolicy(Caller caller, SandboxId id, PackageClient client, Instant since) {
+    Optional<Decision> denied =
+        egress.decisions(caller, id).stream()
+            .map(CountedDecision::last)
+            .filter(decision -> decision.outcome() == Decision.Outcome.DENIED)
+            .filter(decision -> !decision.at().isBefore(since))
+            .findFirst();
+    if (denied.isPresent()) {
+      throw new SandboxException(
+              ErrorCode.FORBIDDEN,
+              "the policy of sandbox %s does not let %s reach %s:%d"
+                  .formatted(id, client.wireName(), denied.get().host(), denied.get().port()))
+          .withHint("allow it first: carrel egress set " + id + " --preset packages");
+    }
+  }
+
+  private void note(
+      Caller caller,
+      RunningSandbox sandbox,
+      InstallPackages request,
+      ExecResult ran,
+      List<Installed> installed,
+      boolean success) {
+    String names = String.join(" ", request.packages());
+    String versions =
+        installed.stream()
+            .filter(one -> one.version() != null)
+            .map(one -> one.name() + " " + one.version())
+            .collect(Collectors.joining(", "));
+    Map<String, String> details =
+        Map.of(
+            "manager", request.client().wireName(),
+            "packages", names,
+            "installed", versions,
+            "scripts", String.valueOf(request.scripts()),
+            "exec_id", ran.id().value());
+    var outcome =
+        new Outcome(
+            success ? "ok" : ran.cause().name().toLowerCase(Locale.ROOT),
+            ran.exitCode(),
+            ran.duration(),
+            null,
+            null,
+            List.of(),
+            sandbox.isolationName());
+    audit.write(
+        AuditEntry.of(Who.in(sandbox, caller), "package.install", outcome)
+            .withSubject(names)
+            .withDetails(details));
+    if (success) {
+      events.tell(
+          sandbox.tenant(), sandbox.namespace(), Event.PACKAGE_INSTALLED, sandbox.id(), details);
+    }
+  }
+}

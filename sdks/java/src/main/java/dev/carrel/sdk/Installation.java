@@ -1,0 +1,24 @@
+package dev.carrel.sdk;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of installing packages.
+ *
+ * @param success whether the client said so, and every package is there
+ */
+public record Installation(
+    String manager,
+    boolean success,
+    List<Installed> packages,
+    int exitCode,
+    boolean timedOut,
+    String stdout,
+    String stderr,
+    double durationMs,
+    String execId) {
+
+  /** A package as it is now; version null: it is not there. */
+  public record Installed(String name, @Nullable String version) {}
+}

@@ -8,18 +8,6 @@
 
 const struct limits usual_limits = {.memory = 256 << 20, .cpu = 1000, .pids = 128, .disk = 64 << 20, .nofile = 1024};
 
-static const char *const kinds[] = {
-	[KIND_ENGINE] = "engine",
-	[KIND_ISOLATION] = "isolation",
-	[KIND_IMAGE] = "image",
-	[KIND_BUSY] = "busy",
-	[KIND_BAD_REQUEST] = "bad_request",
-	[KIND_NOT_FOUND] = "not_found",
-	[KIND_CONFLICT] = "conflict",
-	[KIND_SPACE] = "no_space",
-	[KIND_UNSUPPORTED] = "not_supported",
-};
-
 void
 answer_ok(struct writer *out)
 {
@@ -31,7 +19,7 @@ void
 answer_failed(struct writer *out, const struct failure *failure)
 {
 	frame_begin(out, FAILED);
-	put_string(out, TAG_KIND, kinds[failure->kind]);
+	put_string(out, TAG_KIND, failure_kind_name(failure->kind));
 	put_string(out, TAG_STEP, failure->step);
 	put_int(out, TAG_ERRNO, failure->error);
 	put_string(out, TAG_MESSAGE, failure->message);

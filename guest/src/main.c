@@ -11,6 +11,7 @@
 
 #include "guest.h"
 #include "keeper.h"
+#include "oci.h"
 
 #define GUEST_VERSION "0.1.0"
 #define TOKEN_MAX 4096
@@ -20,7 +21,9 @@ usage(void)
 {
 	fprintf(stderr,
 		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH [--egress-port-file FILE]]\n"
+		"                  [--name ID] [--confine FILE [--allow-missing NAMES]]\n"
 		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
+		"       guest oci run|delete …, guest volume copy …: see oci.c and oci_volume.c\n"
 		"       guest version\n");
 	return 2;
 }
@@ -84,11 +87,25 @@ read_id(const char *text, uint32_t *id)
 	return true;
 }
 
+/* After the socket is there: from then on nothing can be made beside it. */
+static bool
+confine(const char *path, const char *allowed)
+{
+	int report = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (report < 0) {
+		complain("cannot write", path);
+		return false;
+	}
+	bool good = confine_self(allowed, report);
+	close(report);
+	return good;
+}
+
 static int
 init_main(int argc, char **argv)
 {
 	struct guest_options options = {.workspace = "/workspace", .uid = geteuid(), .gid = getegid()};
-	const char *socket_path = NULL, *token_file = NULL;
+	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "";
 	for (int i = 0; i < argc; i += 2) {
 		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (value == NULL)
@@ -103,6 +120,12 @@ init_main(int argc, char **argv)
 			options.egress = value;
 		else if (strcmp(name, "--egress-port-file") == 0)
 			options.egress_port_file = value;
+		else if (strcmp(name, "--confine") == 0)
+			report = value;
+		else if (strcmp(name, "--allow-missing") == 0)
+			allowed = value;
+		else if (strcmp(name, "--name") == 0)
+			continue; /* for whoever looks for us among the host's processes */
 		else if (strcmp(name, "--uid") == 0 ? !read_id(value, &options.uid)
 						    : strcmp(name, "--gid") != 0 || !read_id(value, &options.gid))
 			return usage();
@@ -115,6 +138,8 @@ init_main(int argc, char **argv)
 	options.listener = listen_on(socket_path);
 	if (options.listener < 0)
 		return complain("cannot listen on", socket_path);
+	if (report != NULL && !confine(report, allowed))
+		return 1;
 	int status = guest_run(&options);
 	unlink(socket_path);
 	return status;
@@ -129,6 +154,10 @@ main(int argc, char **argv)
 		return spawn_main(argc - 1, argv + 1);
 	if (argc >= 2 && strcmp(argv[1], "keeper") == 0)
 		return keeper_main(argc - 1, argv + 1);
+	if (argc >= 2 && strcmp(argv[1], "oci") == 0)
+		return oci_main(argc - 1, argv + 1);
+	if (argc >= 2 && strcmp(argv[1], "volume") == 0)
+		return volume_main(argc - 1, argv + 1);
 	if (argc == 2 && strcmp(argv[1], "version") == 0) {
 		printf("guest %s, protocol %d\n", GUEST_VERSION, PROTOCOL_VERSION);
 		return 0;

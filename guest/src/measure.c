@@ -1,4 +1,4 @@
-/* Names of the measures, and the words for what is and is not applied. */
+/* Names of the measures and of the kinds of failure, and the words for what is and is not applied. */
 #include <string.h>
 
 #include "spawn.h"
@@ -29,6 +29,24 @@ static const char *const names[MEASURE_COUNT] = {
 	[MEASURE_NOFILE_LIMIT] = "nofile-limit",
 	[MEASURE_VOLUME] = "volume",
 };
+
+static const char *const kinds[] = {
+	[KIND_ENGINE] = "engine",
+	[KIND_ISOLATION] = "isolation",
+	[KIND_IMAGE] = "image",
+	[KIND_BUSY] = "busy",
+	[KIND_BAD_REQUEST] = "bad_request",
+	[KIND_NOT_FOUND] = "not_found",
+	[KIND_CONFLICT] = "conflict",
+	[KIND_SPACE] = "no_space",
+	[KIND_UNSUPPORTED] = "not_supported",
+};
+
+const char *
+failure_kind_name(enum failure_kind kind)
+{
+	return kinds[kind];
+}
 
 const char *
 measure_name(enum measure measure)

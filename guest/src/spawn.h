@@ -76,7 +76,7 @@ void measure_applied(struct measures *measures, enum measure measure, const char
 void measure_missing(struct measures *measures, enum measure measure, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Whose matter a failure is. The names on the wire stand in clients.c. */
+/* Whose matter a failure is. */
 enum failure_kind {
 	KIND_ENGINE,
 	KIND_ISOLATION, /* a measure that was not excused is missing */
@@ -88,6 +88,9 @@ enum failure_kind {
 	KIND_SPACE,    /* the host's disk is full */
 	KIND_UNSUPPORTED,
 };
+
+/* As it stands on the wire. */
+const char *failure_kind_name(enum failure_kind kind);
 
 /* Why something could not be done. */
 struct failure {

@@ -41,7 +41,8 @@ bool volume_list(const char *folder, const char *only, void (*each)(void *to, co
 struct volume_copy {
 	char folder[HOST_PATH_MAX];
 	char from[VOLUME_ID_MAX], to[VOLUME_ID_MAX];
-	pid_t pid; /* of the sandbox that has it and stands still; 0: none has */
+	pid_t pid; /* of a process in whose view it is mounted; the sandbox that has it stands still. 0: none has */
+	const char *place; /* where, below that process's root; NULL: workspace */
 };
 
 /* Makes `to` equal to `from`, which nobody writes to meanwhile. Takes its time; leaves no `to` behind when it fails. */

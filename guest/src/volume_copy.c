@@ -27,7 +27,7 @@ settle(const struct volume_copy *order, struct failure *failure)
 	snprintf(root, sizeof root, "/proc/%d/root", (int)order->pid);
 	int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int workspace = top < 0 ? -1
-				: k_openat2(top, "workspace", O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				: k_openat2(top, order->place != NULL ? order->place : "workspace", O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 					  K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS | K_RESOLVE_NO_MAGICLINKS);
 	bool good = workspace >= 0 && fstatfs(workspace, &status) == 0 && status.f_type == K_EXT4_MAGIC && syncfs(workspace) == 0
 		&& ioctl(workspace, K_EXT4_IOC_CHECKPOINT, &flags) == 0;

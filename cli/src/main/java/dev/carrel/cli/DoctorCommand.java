@@ -6,7 +6,6 @@ import dev.carrel.sdk.Measure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -128,17 +127,20 @@ final class DoctorCommand implements Callable<Integer> {
   private void show(EngineInfo engine) {
     Console console = session.console();
     heading(
-        "Engine %s: %s"
+        "Engine %s (%s): %s"
             .formatted(
-                engine.name(), engine.usable() ? "isolation " + engine.isolation() : "not usable"));
+                engine.name(),
+                console.safe(engine.runtime()),
+                engine.usable() ? "isolation " + engine.isolation() : "not usable"));
     for (String problem : engine.problems()) {
       console.line("  " + console.styled(Console.Style.WARN, "! ") + console.safe(problem));
     }
     SandboxCommand.measures(console, engine.isolationMeasures());
     if (!engine.usable() && !engine.isolation().equals("none")) {
       console.line(
-          "  To use it without what is missing, and have each sandbox say so: CARREL_%s_ALLOW_MISSING=%s"
-              .formatted(engine.name().toUpperCase(Locale.ROOT), missing(engine)));
+          "  To use it without what is missing, and have each sandbox say so:"
+              + " CARREL_NATIVE_ALLOW_MISSING="
+              + missing(engine));
     }
   }
 
@@ -172,6 +174,7 @@ final class DoctorCommand implements Callable<Integer> {
         ? console.styled(Console.Style.GOOD, "This host can run untrusted code in isolation.")
         : console.styled(
             Console.Style.BAD,
-            "No engine here isolates. Do not run untrusted code until the problems above are solved.");
+            "No engine here isolates. Do not run untrusted code until the problems above are"
+                + " solved.");
   }
 }

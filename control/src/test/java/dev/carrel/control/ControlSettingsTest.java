@@ -21,7 +21,7 @@ final class ControlSettingsTest {
     assertThat(sandboxes.idleTimeout()).isEqualTo(Duration.ofMinutes(30));
     assertThat(sandboxes.defaultImage()).isEqualTo("host");
     assertThat(sandboxes.defaultEngine()).isEqualTo("auto");
-    assertThat(sandboxes.allowedEngines()).containsExactly("native");
+    assertThat(sandboxes.allowedEngines()).containsExactlyInAnyOrder("native", "crun", "runc");
   }
 
   @Test

@@ -1,23 +1,19 @@
 package dev.carrel.dist;
 
 import dev.carrel.control.Control;
-import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.ConfigurationException;
-import dev.carrel.dist.config.EngineConfig;
 import dev.carrel.server.CarrelServer;
 import dev.carrel.server.auth.TokenFile;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
-import dev.carrel.spi.Isolation;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -83,13 +79,8 @@ final class RunningServer implements AutoCloseable {
   }
 
   /** What a sandbox that names no engine gets; empty when there is none that can be used. */
-  Optional<Capabilities> defaultEngine(EngineConfig config) {
-    boolean any = config.preferred().equals(SandboxSettings.AUTO);
-    return control.engines().capabilities().stream()
-        .filter(engine -> engine.usable() && config.allowed().contains(engine.engine()))
-        .filter(engine -> any || engine.engine().equals(config.preferred()))
-        .filter(engine -> !any || engine.isolation().strength() != Isolation.Strength.NONE)
-        .max(Comparator.comparing(engine -> engine.isolation().strength()));
+  Optional<Capabilities> defaultEngine() {
+    return control.engines().usualCapabilities();
   }
 
   @Override

@@ -200,10 +200,7 @@ final class ThisHost implements Host {
     RunningServer server = RunningServer.start(configuration, data);
     data.publish(server.address());
     return new Served(
-        server,
-        data.tokenFile(),
-        logFile,
-        server.defaultEngine(configuration.engine()).map(ThisHost::summary));
+        server, data.tokenFile(), logFile, server.defaultEngine().map(ThisHost::summary));
   }
 
   @Override

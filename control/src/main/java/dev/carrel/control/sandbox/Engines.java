@@ -24,12 +24,18 @@ import org.jspecify.annotations.Nullable;
  * than was asked for. Owns the engines: closing it closes them.
  */
 public final class Engines implements AutoCloseable {
+  /** The cheapest that isolates. */
+  private static final String PREFERRED = "native";
+
   private final Map<String, Engine> byName = new LinkedHashMap<>();
   private final Set<String> allowed;
   private final String defaultEngine;
 
   public Engines(List<Engine> engines, SandboxSettings settings) {
-    engines.forEach(engine -> byName.put(engine.name(), engine));
+    // The default one first, whatever order they were found in.
+    engines.stream()
+        .sorted(Comparator.comparing(engine -> !engine.name().equals(PREFERRED)))
+        .forEach(engine -> byName.put(engine.name(), engine));
     this.allowed = settings.allowedEngines();
     this.defaultEngine = settings.defaultEngine();
   }
@@ -39,14 +45,19 @@ public final class Engines implements AutoCloseable {
     return byName.values().stream().map(Engine::capabilities).toList();
   }
 
-  /** Lets the engines prepare warm interpreters for the image that every server has. */
+  /** Lets the usual engine prepare warm interpreters for the image that every server has. */
   public void warm(Language language, Preload preload) {
-    usable().forEach(engine -> engine.warm(new RootImage.Host(), language, preload));
+    usable(usual()).ifPresent(e -> e.warm(new RootImage.Host(), language, preload));
   }
 
   @Override
   public void close() {
     byName.values().forEach(Engine::close);
+  }
+
+  /** The engines that may be used, whether they can be or not: nothing is measured for that. */
+  List<Engine> allowed() {
+    return byName.values().stream().filter(engine -> allowed.contains(engine.name())).toList();
   }
 
   /** The engines that may be used and can be. */
@@ -76,11 +87,12 @@ public final class Engines implements AutoCloseable {
     if (!defaultEngine.equals(SandboxSettings.AUTO)) {
       return defaultEngine;
     }
-    return usable().stream()
-        .max(Comparator.comparing(e -> e.capabilities().isolation().strength()))
-        .filter(e -> e.capabilities().isolation().strength() != Isolation.Strength.NONE)
-        .map(Engine::name)
-        .orElse(defaultEngine);
+    return sufficient(Isolation.Strength.NAMESPACES).map(Engine::name).orElse(defaultEngine);
+  }
+
+  /** What a sandbox that names no engine gets; empty where there is none that can be used. */
+  public Optional<Capabilities> usualCapabilities() {
+    return usable(usual()).map(Engine::capabilities);
   }
 
   /**
@@ -91,7 +103,7 @@ public final class Engines implements AutoCloseable {
    */
   Engine choose(@Nullable String name, Isolation.@Nullable Strength least) {
     String wanted = name == null ? defaultEngine : name;
-    Engine engine = wanted.equals(SandboxSettings.AUTO) ? strongest() : named(wanted);
+    Engine engine = wanted.equals(SandboxSettings.AUTO) ? automatic(least) : named(wanted);
     Isolation.Strength strength = engine.capabilities().isolation().strength();
     if (least != null && strength.compareTo(least) < 0) {
       throw new SandboxException(
@@ -103,18 +115,38 @@ public final class Engines implements AutoCloseable {
     return engine;
   }
 
-  private Engine strongest() {
-    return usable().stream()
-        .filter(e -> e.capabilities().isolation().strength() != Isolation.Strength.NONE)
-        .max(Comparator.comparing(e -> e.capabilities().isolation().strength()))
+  /**
+   * The first one that isolates as strongly as that; whoever asks for more pays for more. In the
+   * order in which engines are known, so that dear ones are not even measured before they are
+   * needed.
+   */
+  private Optional<Engine> sufficient(Isolation.Strength least) {
+    return byName.values().stream()
+        .filter(engine -> allowed.contains(engine.name()) && engine.capabilities().usable())
+        .filter(engine -> engine.capabilities().isolation().strength().compareTo(least) >= 0)
+        .findFirst();
+  }
+
+  private Engine automatic(Isolation.@Nullable Strength least) {
+    if (least == null || least.compareTo(Isolation.Strength.NAMESPACES) <= 0) {
+      return sufficient(Isolation.Strength.NAMESPACES).orElseThrow(this::nothingIsolates);
+    }
+    return sufficient(least)
         .orElseThrow(
             () ->
                 new SandboxException(
-                        ErrorCode.ENGINE_NOT_AVAILABLE,
-                        "no engine on this host can isolate a sandbox: " + problems())
-                    .withHint(
-                        "run 'carrel doctor' to see what is missing; an engine without isolation"
-                            + " is only used when it is named and allowed"));
+                        ErrorCode.ISOLATION_NOT_AVAILABLE,
+                        "isolation: no engine on this host gives " + wireName(least))
+                    .withHint("run 'carrel doctor' to see what to install or allow"));
+  }
+
+  private SandboxException nothingIsolates() {
+    return new SandboxException(
+            ErrorCode.ENGINE_NOT_AVAILABLE,
+            "no engine on this host can isolate a sandbox: " + problems())
+        .withHint(
+            "run 'carrel doctor' to see what is missing; an engine without isolation is only used"
+                + " when it is named and allowed");
   }
 
   private Engine named(String name) {

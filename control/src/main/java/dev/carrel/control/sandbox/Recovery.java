@@ -59,7 +59,7 @@ public final class Recovery {
 
   private Map<SandboxId, Machine> machines() {
     var machines = new HashMap<SandboxId, Machine>();
-    for (Engine engine : engines.usable()) {
+    for (Engine engine : engines.allowed()) {
       engine.recover().forEach(machine -> machines.put(machine.id(), machine));
     }
     return machines;

@@ -52,7 +52,7 @@ public record SandboxSettings(
   public static SandboxSettings defaults() {
     return new SandboxSettings(
         AUTO,
-        Set.of("native"),
+        Set.of("native", "crun", "runc"),
         HOST_IMAGE,
         Map.of(),
         512,

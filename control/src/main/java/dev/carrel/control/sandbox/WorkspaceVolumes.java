@@ -135,7 +135,7 @@ final class WorkspaceVolumes {
 
   private void sweepOrphans(Supplier<Set<VolumeId>> spared, Instant now) {
     var seen = new HashSet<VolumeId>();
-    for (Engine engine : engines.usable()) {
+    for (Engine engine : engines.allowed()) {
       engine.volumes().ifPresent(volumes -> sweepOrphans(volumes, spared, seen, now));
     }
     orphans.keySet().retainAll(seen);

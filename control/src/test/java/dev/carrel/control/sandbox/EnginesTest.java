@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
+import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -50,6 +54,50 @@ final class EnginesTest {
         .isThrownBy(() -> engines.choose(null, Isolation.Strength.NAMESPACES))
         .matches(e -> e.code() == ErrorCode.ISOLATION_NOT_AVAILABLE)
         .withMessageContaining("gives none, not namespaces");
+  }
+
+  @Test
+  void theCheapestThatIsStrongEnoughIsChosenAndNeverAWeakerOne() {
+    Engine strong = new GivenEngine("runsc", Isolation.Strength.GVISOR);
+    Engine quick = new GivenEngine("native", Isolation.Strength.NAMESPACES);
+    var settings =
+        SandboxSettings.defaults().withEngines(SandboxSettings.AUTO, Set.of("native", "runsc"));
+    var both = new Engines(List.of(strong, quick), settings);
+    assertThat(both.choose(null, null)).isSameAs(quick);
+    assertThat(both.choose(null, Isolation.Strength.NAMESPACES)).isSameAs(quick);
+    assertThat(both.choose(null, Isolation.Strength.GVISOR)).isSameAs(strong);
+    assertThat(both.usual()).isEqualTo("native");
+
+    var one = new Engines(List.of(quick), settings);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> one.choose(null, Isolation.Strength.GVISOR))
+        .matches(e -> e.code() == ErrorCode.ISOLATION_NOT_AVAILABLE)
+        .withMessageContaining("gvisor");
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> both.choose("native", Isolation.Strength.GVISOR))
+        .matches(e -> e.code() == ErrorCode.ISOLATION_NOT_AVAILABLE)
+        .matches(e -> e.hint().orElse("").contains("runsc"));
+  }
+
+  /** An engine that only says how strong it is. */
+  private record GivenEngine(String name, Isolation.Strength strength) implements Engine {
+    @Override
+    public Capabilities capabilities() {
+      return new Capabilities(name, "given", true, new Isolation(strength, List.of()), List.of());
+    }
+
+    @Override
+    public Machine start(SandboxId id, MachineSpec spec) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public List<Machine> recover() {
+      return List.of();
+    }
+
+    @Override
+    public void close() {}
   }
 
   @Test

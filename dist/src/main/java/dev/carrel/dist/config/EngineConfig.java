@@ -8,7 +8,8 @@ import java.util.Set;
 /**
  * Which engines there are.
  *
- * @param preferred used where a sandbox does not name one; {@code auto} is the strongest usable
+ * @param preferred used where a sandbox does not name one; {@code auto} is the first that isolates
+ *     as strongly as is asked for, {@code native} before all others
  * @param allowed those that may be used at all; {@code process} isolates nothing and must be named
  * @param allowMissing isolation measures whose absence on this host the operator accepts; each
  *     sandbox reports it
@@ -31,7 +32,8 @@ public record EngineConfig(
     WarmSettings warm = WarmSettings.defaults();
     return new EngineConfig(
         settings.text("engine.default", usual.defaultEngine()),
-        Set.copyOf(settings.list("engine.allowed", List.copyOf(usual.allowedEngines()))),
+        Set.copyOf(
+            settings.list("engine.allowed", usual.allowedEngines().stream().sorted().toList())),
         Set.copyOf(settings.list("native.allow-missing", List.of())),
         new WarmSettings(
             settings.number("native.zygote-max-forks", warm.maxForks(), 1, 1 << 20),

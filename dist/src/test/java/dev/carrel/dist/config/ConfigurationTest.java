@@ -233,7 +233,7 @@ class ConfigurationTest {
         .containsEntry("exec.default-timeout", "2m")
         .containsEntry("sandbox.watch-interval", "500ms")
         .containsEntry("exec.spill", "64MiB")
-        .containsEntry("engine.allowed", "native");
+        .containsEntry("engine.allowed", "crun,native,runc");
     var flags = new HashMap<>(usual.keys());
     flags.keySet().removeIf(key -> key.startsWith("storage."));
     flags.values().removeIf(String::isEmpty);
@@ -243,7 +243,9 @@ class ConfigurationTest {
   @Test
   void defaultsOfItsOwnRecords() {
     assertThat(usual.engine())
-        .isEqualTo(new EngineConfig("auto", Set.of("native"), Set.of(), WarmSettings.defaults()));
+        .isEqualTo(
+            new EngineConfig(
+                "auto", Set.of("native", "crun", "runc"), Set.of(), WarmSettings.defaults()));
     assertThat(usual.log()).isEqualTo(new LogConfig(LogConfig.Level.INFO, LogConfig.Format.TEXT));
     assertThat(usual.storage().data()).isEqualTo(Path.of("/home/ada/.local/share/carrel"));
   }

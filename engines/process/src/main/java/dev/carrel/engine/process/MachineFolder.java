@@ -1,5 +1,7 @@
 package dev.carrel.engine.process;
 
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.HostTree;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.MachineSpec;

@@ -1,5 +1,7 @@
 package dev.carrel.engine.process;
 
+import dev.carrel.engine.host.GuestSocket;
+import dev.carrel.engine.host.HostProcess;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;

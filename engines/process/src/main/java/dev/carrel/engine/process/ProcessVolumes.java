@@ -1,5 +1,6 @@
 package dev.carrel.engine.process;
 
+import dev.carrel.engine.host.HostTree;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;

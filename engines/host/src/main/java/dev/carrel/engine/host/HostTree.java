@@ -1,4 +1,4 @@
-package dev.carrel.engine.process;
+package dev.carrel.engine.host;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,12 +11,12 @@ import java.util.concurrent.TimeUnit;
  * closed even to us and links lead anywhere, so the work is left to the system's own tools, which
  * know all of that.
  */
-final class HostTree {
+public final class HostTree {
   private static final long SECONDS = 600;
 
   private HostTree() {}
 
-  static void remove(Path path) throws IOException {
+  public static void remove(Path path) throws IOException {
     if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)
         && !succeeds("rm", "-rf", "--", path.toString())) {
       succeeds("chmod", "-R", "u+rwX", "--", path.toString());
@@ -27,14 +27,14 @@ final class HostTree {
   }
 
   /** Copies a folder with all it holds, links as links. */
-  static void copy(Path from, Path to) throws IOException {
+  public static void copy(Path from, Path to) throws IOException {
     if (!succeeds("cp", "-aT", "--reflink=auto", "--", from.toString(), to.toString())) {
       throw new IOException("cannot copy all of " + from);
     }
   }
 
   /** Bytes that it takes on disk. */
-  static long size(Path path) throws IOException {
+  public static long size(Path path) throws IOException {
     Process process =
         new ProcessBuilder("du", "-s", "-B1", "--", path.toString())
             .redirectError(ProcessBuilder.Redirect.DISCARD)

@@ -1,4 +1,4 @@
-package dev.carrel.engine.process;
+package dev.carrel.engine.host;
 
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
@@ -11,7 +11,7 @@ import java.nio.file.Path;
  * The two words an engine says to a guest itself: are you there, and goodbye. See {@code
  * spec/guest-protocol.md}.
  */
-final class GuestSocket {
+public final class GuestSocket {
   private static final int HEADER = 5;
   private static final byte PING = 0x01;
   private static final byte SHUTDOWN = 0x08;
@@ -20,12 +20,12 @@ final class GuestSocket {
 
   private GuestSocket() {}
 
-  static SocketChannel connect(Path socket) throws IOException {
+  public static SocketChannel connect(Path socket) throws IOException {
     return SocketChannel.open(UnixDomainSocketAddress.of(socket));
   }
 
   /** Whether the guest answers. */
-  static boolean answers(Path socket) throws IOException {
+  public static boolean answers(Path socket) throws IOException {
     try (SocketChannel channel = connect(socket)) {
       send(channel, frame(PING, 0));
       ByteBuffer header = ByteBuffer.allocate(HEADER);
@@ -39,7 +39,7 @@ final class GuestSocket {
   }
 
   /** Asks the guest to end everything, and waits until it has hung up. */
-  static void shutdown(SocketChannel channel, long graceMillis) throws IOException {
+  public static void shutdown(SocketChannel channel, long graceMillis) throws IOException {
     ByteBuffer request = frame(SHUTDOWN, 1 + Integer.BYTES + Long.BYTES);
     request.put(GRACE).putInt(Long.BYTES).putLong(graceMillis);
     send(channel, request);

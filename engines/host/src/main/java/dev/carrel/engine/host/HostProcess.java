@@ -1,4 +1,4 @@
-package dev.carrel.engine.process;
+package dev.carrel.engine.host;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,9 +13,9 @@ import java.util.Optional;
  *
  * @param started in the kernel's ticks since boot
  */
-record HostProcess(long pid, long started) {
+public record HostProcess(long pid, long started) {
   /** The process that now has this number; none when it only waits to be reaped. */
-  static Optional<HostProcess> find(long pid) {
+  public static Optional<HostProcess> find(long pid) {
     try {
       String stat =
           Files.readString(Path.of("/proc/" + pid + "/stat"), StandardCharsets.ISO_8859_1);
@@ -31,18 +31,23 @@ record HostProcess(long pid, long started) {
   }
 
   /** Those that were started with this argument, and those they forked without a new program. */
-  static List<HostProcess> withArgument(String argument) {
+  public static List<HostProcess> withArgument(String argument) {
     return ProcessHandle.allProcesses()
         .filter(process -> hasArgument(process.pid(), argument))
         .flatMap(process -> find(process.pid()).stream())
         .toList();
   }
 
-  boolean alive() {
+  public boolean alive() {
     return find(pid).equals(Optional.of(this));
   }
 
-  void kill() {
+  /** Whether it still runs with this argument; one that is about to end has none any more. */
+  public boolean runsWith(String argument) {
+    return hasArgument(pid, argument) && alive();
+  }
+
+  public void kill() {
     ProcessHandle.of(pid).filter(_ -> alive()).ifPresent(ProcessHandle::destroyForcibly);
   }
 

@@ -1,0 +1,157 @@
+package dev.carrel.engine.host;
+
+import dev.carrel.spi.Limits;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * Looks at the first process of a machine from outside and tells what separates it from the host:
+ * seen in the kernel's own files, never taken from what was asked for.
+ */
+public final class Inspection {
+  private static final List<String> NAMESPACES =
+      List.of("user", "pid", "net", "mnt", "ipc", "uts", "cgroup");
+  private static final Set<String> DEVICES =
+      Set.of(
+          "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
+          "stdout", "tty", "urandom", "zero");
+  private static final int RANGE = 65_536;
+
+  private final Path process;
+
+  public Inspection(long pid) {
+    this.process = Path.of("/proc/" + pid);
+  }
+
+  public Inspection namespaces(Measures measures) throws IOException {
+    for (String name : NAMESPACES) {
+      boolean own =
+          !Files.readSymbolicLink(process.resolve("ns/" + name))
+              .equals(Files.readSymbolicLink(Path.of("/proc/self/ns/" + name)));
+      measures.put(measure(name), own, own ? "own" : "the host's");
+    }
+    return this;
+  }
+
+  private static String measure(String namespace) {
+    return switch (namespace) {
+      case "net" -> "network-namespace";
+      case "mnt" -> "mount-namespace";
+      default -> namespace + "-namespace";
+    };
+  }
+
+  public Inspection ids(Measures measures) throws IOException {
+    String[] map = Files.readString(process.resolve("uid_map")).strip().split("\\s+", -1);
+    long first = Long.parseLong(map[1]);
+    boolean range = first != 0 && Long.parseLong(map[2]) >= RANGE;
+    measures.put(
+        "uid-range",
+        range,
+        range ? RANGE + " ids from " + first + ", of no other sandbox" : "ids are the host's own");
+    measures.put(
+        "own-guest-uid",
+        range,
+        range ? "guest 0, code 1000" : "the guest is root and code user 1000 of the host");
+    return this;
+  }
+
+  public Inspection limits(Measures measures, ControlGroup group, Limits limits)
+      throws IOException {
+    OptionalLong memory = group.memoryLimit();
+    measures.put(
+        "memory-limit",
+        memory.isPresent() && memory.getAsLong() <= limits.memory().bytes(),
+        memory.isPresent() ? memory.getAsLong() + " bytes" : "none in force");
+    OptionalLong pids = group.pidsLimit();
+    measures.put(
+        "pids-limit",
+        pids.isPresent() && pids.getAsLong() <= limits.pids(),
+        pids.isPresent() ? pids.getAsLong() + " processes and threads" : "none in force");
+    OptionalLong cpu = group.cpuQuota();
+    measures.put(
+        "cpu-limit",
+        cpu.isPresent(),
+        cpu.isPresent() ? cpu.getAsLong() + " us in each 100 ms" : "none in force");
+    measures.put(
+        "freezer", group.freezes(), group.freezes() ? "of its control group" : "there is none");
+    return this;
+  }
+
+  public Inspection files(Measures measures) throws IOException {
+    List<Mount> mounts =
+        Files.readAllLines(process.resolve("mountinfo")).stream().map(Mount::parse).toList();
+    long masks = mounts.stream().filter(m -> m.point().startsWith("/proc/")).count();
+    measures.put("masked-proc", masks > 0, masks + " paths masked or read-only");
+    List<String> writable =
+        mounts.stream()
+            .filter(m -> !m.options().contains("ro"))
+            .map(Mount::point)
+            .filter(point -> !ours(point))
+            .toList();
+    measures.put(
+        "read-only-root",
+        writable.isEmpty(),
+        writable.isEmpty() ? "read-only, all mounts below it too" : "writable: " + writable);
+    measures.put("tmpfs-tmp", limited(mounts, "/tmp"), detail(mounts, "/tmp"));
+    measures.put("workspace-limit", limited(mounts, "/workspace"), detail(mounts, "/workspace"));
+    var devices = new TreeSet<String>();
+    try (Stream<Path> nodes = Files.list(process.resolve("root/dev"))) {
+      nodes.map(path -> String.valueOf(path.getFileName())).forEach(devices::add);
+    }
+    boolean minimal = DEVICES.containsAll(devices);
+    measures.put("minimal-dev", minimal, String.join(" ", devices));
+    return this;
+  }
+
+  /** What a machine may write to, or a mask that is the null device. */
+  private static boolean ours(String point) {
+    return point.equals("/proc")
+        || (point.startsWith("/proc/") && !point.startsWith("/proc/sys/"))
+        || point.equals("/dev")
+        || point.startsWith("/dev/")
+        || point.equals("/tmp")
+        || point.equals("/workspace")
+        || point.equals(RootTree.GUEST);
+  }
+
+  private static boolean limited(List<Mount> mounts, String point) {
+    return mounts.stream()
+        .filter(m -> m.point().equals(point))
+        .anyMatch(m -> m.type().equals("ext4") || m.details().contains("size="));
+  }
+
+  private static String detail(List<Mount> mounts, String point) {
+    return mounts.stream()
+        .filter(m -> m.point().equals(point))
+        .findFirst()
+        .map(m -> m.type() + " " + m.details())
+        .orElse("not a file system of its own");
+  }
+
+  public Inspection openFiles(Measures measures, int wanted) throws IOException {
+    long limit =
+        Files.readAllLines(process.resolve("limits")).stream()
+            .filter(line -> line.startsWith("Max open files"))
+            .mapToLong(line -> Long.parseLong(line.split("\\s{2,}", -1)[2]))
+            .findFirst()
+            .orElse(Long.MAX_VALUE);
+    measures.put("nofile-limit", limit <= wanted, limit + " descriptors a process");
+    return this;
+  }
+
+  private record Mount(String point, List<String> options, String type, String details) {
+    static Mount parse(String line) {
+      String[] halves = line.split(" - ", 2);
+      String[] left = halves[0].split(" ", -1);
+      String[] right = halves[1].split(" ", 3);
+      return new Mount(left[4], List.of(left[5].split(",", -1)), right[0], right[2]);
+    }
+  }
+}

@@ -1,0 +1,237 @@
+package dev.carrel.engine.oci;
+
+import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.Json;
+import dev.carrel.engine.host.RootTree;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.SandboxId;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a runtime is told of one machine: its {@code config.json}. The paths of the machine's own
+ * folders are those of the companion's stage, because the way to the real ones is closed to the ids
+ * inside.
+ *
+ * @param base the host's number for the id 0 inside; null: ids are the host's
+ * @param egressSocket the name of the proxy's socket in its folder; null: no way out
+ * @param onVolume whether /workspace is a volume on the stage
+ * @param allowMissing what the guest may find itself unable to apply
+ */
+record Bundle(
+    OciRuntime runtime,
+    SandboxId id,
+    RootTree root,
+    Limits limits,
+    @Nullable Integer base,
+    @Nullable String egressSocket,
+    boolean onVolume,
+    Set<String> allowMissing) {
+  /** Where the companion puts what the runtime binds; known to its mount namespace alone. */
+  static final Path STAGE = Path.of("/run/carrel-stage");
+
+  private static final String GROUPS = "/carrel-oci/";
+  private static final int BLOCK = 8192;
+
+  private static final List<String> MASKED =
+      List.of(
+          "acpi",
+          "asound",
+          "config.gz",
+          "driver",
+          "interrupts",
+          "kallsyms",
+          "kcore",
+          "key-users",
+          "keys",
+          "kmsg",
+          "kpagecgroup",
+          "kpagecount",
+          "kpageflags",
+          "latency_stats",
+          "pagetypeinfo",
+          "sched_debug",
+          "scsi",
+          "slabinfo",
+          "sysrq-trigger",
+          "timer_list",
+          "timer_stats",
+          "vmallocinfo");
+  private static final List<String> READ_ONLY = List.of("sys", "irq", "bus", "fs", "tty");
+
+  /** What the guest gives up by itself but for changing to the sandbox's user and ending it. */
+  private static final List<String> CAPABILITIES =
+      List.of("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SETPCAP");
+
+  static String groupOf(SandboxId id) {
+    return GROUPS + id;
+  }
+
+  String json() {
+    var config = new LinkedHashMap<String, Object>();
+    config.put("ociVersion", "1.0.2");
+    config.put("hostname", id.value());
+    config.put("root", Map.of("path", STAGE.resolve("root").toString(), "readonly", true));
+    config.put("process", process());
+    config.put("mounts", mounts());
+    config.put("linux", linux());
+    return Json.of(config);
+  }
+
+  private Map<String, Object> process() {
+    var arguments = new ArrayList<String>();
+    arguments.addAll(List.of(RootTree.LIB + "/guest", "init", "--name", id.value()));
+    arguments.addAll(List.of("--socket", RootTree.GUEST + "/guest.sock"));
+    arguments.addAll(List.of("--confine", RootTree.GUEST + "/report"));
+    if (!allowMissing.isEmpty()) {
+      arguments.addAll(List.of("--allow-missing", String.join(",", allowMissing)));
+    }
+    if (egressSocket != null) {
+      arguments.addAll(List.of("--egress", RootTree.EGRESS + "/" + egressSocket));
+    }
+    arguments.addAll(List.of("--uid", "1000", "--gid", "1000"));
+    return Map.of(
+        "terminal",
+        false,
+        "user",
+        Map.of("uid", 0, "gid", 0),
+        "cwd",
+        "/",
+        "env",
+        List.of("PATH=/usr/local/bin:/usr/bin:/bin"),
+        "args",
+        arguments,
+        "noNewPrivileges",
+        true,
+        "capabilities",
+        Map.of("bounding", CAPABILITIES, "permitted", CAPABILITIES, "effective", CAPABILITIES),
+        "rlimits",
+        List.of(
+            rlimit("RLIMIT_NOFILE", limits.openFiles()),
+            rlimit("RLIMIT_CORE", 0),
+            rlimit("RLIMIT_MSGQUEUE", 64 << 10),
+            rlimit("RLIMIT_NICE", 0),
+            rlimit("RLIMIT_RTPRIO", 0)));
+  }
+
+  private static Map<String, Object> rlimit(String type, long value) {
+    return Map.of("type", type, "hard", value, "soft", value);
+  }
+
+  private List<Map<String, Object>> mounts() {
+    var mounts = new ArrayList<Map<String, Object>>();
+    for (RootTree.Bind bind : root.binds()) {
+      mounts.add(readOnly(bind.source(), Files.isDirectory(bind.source()), bind.target()));
+    }
+    mounts.add(readOnly(STAGE.resolve("lib"), true, RootTree.LIB));
+    mounts.add(
+        mount(
+            RootTree.GUEST,
+            "bind",
+            STAGE.resolve("guest").toString(),
+            "rbind",
+            "rw",
+            "noexec",
+            "nosuid",
+            "nodev"));
+    if (egressSocket != null) {
+      // Not to be opened by who is inside, and so nothing for options that want to see what is
+      // below.
+      mounts.add(readOnly(STAGE.resolve("egress"), false, RootTree.EGRESS));
+    }
+    mounts.add(mount("/proc", "proc", "proc", "nosuid", "nodev", "noexec"));
+    mounts.add(mount("/dev", "tmpfs", "tmpfs", "nosuid", "noexec", "mode=755", "size=64k"));
+    mounts.add(
+        mount(
+            "/dev/pts",
+            "devpts",
+            "devpts",
+            "nosuid",
+            "noexec",
+            "newinstance",
+            "ptmxmode=0666",
+            "mode=0620",
+            "gid=5"));
+    // What is in memory stays together at 7/8 of the memory limit.
+    long rest = limits.memory().bytes() / 8 * 7 - (onVolume ? 0 : limits.disk().bytes());
+    mounts.add(memory("/dev/shm", rest / 3, "mode=1777", "noexec"));
+    mounts.add(memory("/tmp", rest / 3 * 2, "mode=1777"));
+    mounts.add(
+        onVolume
+            ? mount(
+                "/workspace",
+                "bind",
+                STAGE.resolve("workspace").toString(),
+                "rbind",
+                "rw",
+                "nosuid",
+                "nodev")
+            : memory("/workspace", limits.disk().bytes(), "uid=1000", "gid=1000", "mode=0755"));
+    return mounts;
+  }
+
+  private Map<String, Object> readOnly(Path source, boolean folder, String target) {
+    // Mounts below it too, where the runtime knows how; gVisor's always are, and crun takes a file
+    // for a folder that way.
+    return runtime == OciRuntime.RUNSC || !folder
+        ? mount(target, "bind", source.toString(), "rbind", "ro", "nosuid", "nodev")
+        : mount(target, "bind", source.toString(), "rbind", "rro", "rnosuid", "rnodev");
+  }
+
+  private Map<String, Object> memory(String target, long bytes, String... more) {
+    var options = new ArrayList<>(List.of("nosuid", "nodev", "size=" + bytes));
+    if (runtime != OciRuntime.RUNSC) {
+      // An inode costs about a kilobyte that no size counts: one for each 8 KiB.
+      options.add("nr_inodes=" + (bytes / BLOCK + 256));
+    }
+    options.addAll(List.of(more));
+    return mount(target, "tmpfs", "tmpfs", options.toArray(String[]::new));
+  }
+
+  private static Map<String, Object> mount(
+      String target, String type, String source, String... options) {
+    return Map.of(
+        "destination", target, "type", type, "source", source, "options", List.of(options));
+  }
+
+  private Map<String, Object> linux() {
+    var linux = new LinkedHashMap<String, Object>();
+    var namespaces = new ArrayList<>(List.of("pid", "network", "ipc", "uts", "mount"));
+    if (base != null) {
+      namespaces.add("user");
+      List<Map<String, Object>> map =
+          List.of(Map.of("containerID", 0, "hostID", base, "size", IdRanges.RANGE));
+      linux.put("uidMappings", map);
+      linux.put("gidMappings", map);
+    }
+    if (runtime != OciRuntime.RUNSC) {
+      namespaces.add("cgroup");
+    }
+    linux.put("namespaces", namespaces.stream().map(type -> Map.of("type", type)).toList());
+    linux.put("cgroupsPath", groupOf(id));
+    linux.put("resources", resources());
+    linux.put("maskedPaths", MASKED.stream().map(name -> "/proc/" + name).toList());
+    linux.put("readonlyPaths", READ_ONLY.stream().map(name -> "/proc/" + name).toList());
+    return linux;
+  }
+
+  private Map<String, Object> resources() {
+    long memory = limits.memory().bytes() + (runtime == OciRuntime.RUNSC ? Gvisor.OVERHEAD : 0);
+    long pids = runtime == OciRuntime.RUNSC ? Gvisor.threads(limits.pids()) : limits.pids();
+    return Map.of(
+        "devices",
+        List.of(Map.of("allow", false, "access", "rwm")),
+        "memory",
+        Map.of("limit", memory, "swap", memory),
+        "pids",
+        Map.of("limit", pids),
+        "cpu",
+        Map.of("quota", ControlGroup.quota(limits.cpus()), "period", ControlGroup.period()));
+  }
+}

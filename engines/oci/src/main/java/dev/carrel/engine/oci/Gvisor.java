@@ -1,0 +1,54 @@
+package dev.carrel.engine.oci;
+
+import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.Measures;
+import java.io.IOException;
+import java.util.List;
+
+/** In what a machine with a kernel of its own differs, and how its limits are to be read. */
+final class Gvisor {
+  /** For the kernel itself and its file server, which share the machine's control group. */
+  static final long OVERHEAD = 128L << 20;
+
+  /** A kernel without a thread to spare does not refuse a fork: it dies. */
+  private static final long MIN_THREADS = 1024;
+
+  private static final int THREADS_PER_PROCESS = 4;
+
+  private Gvisor() {}
+
+  static long threads(int pids) {
+    return MIN_THREADS + (long) THREADS_PER_PROCESS * pids;
+  }
+
+  /** What the host's view of gVisor cannot show, or would show wrongly. */
+  static void describe(Measures measures, ControlGroup group, long disk, long temporary)
+      throws IOException {
+    measures
+        .missing("uid-range", "gVisor's own ids; files of the host are reached by its file server")
+        .missing("own-guest-uid", "gVisor's own ids: guest 0, code 1000")
+        .missing(
+            "memory-limit",
+            "of the machine, not of a process: at %d bytes, gVisor's own %d among them, all of it ends"
+                .formatted(group.memoryLimit().orElse(0), OVERHEAD))
+        .missing(
+            "pids-limit",
+            "gVisor counts no processes; its threads are bounded by %d"
+                .formatted(group.pidsLimit().orElse(0)))
+        .applied("pid-namespace", "processes of gVisor's own kernel")
+        .applied("cgroup-namespace", "gVisor shows no control groups of the host")
+        .applied("read-only-root", "by gVisor's own file system layer")
+        .applied("masked-proc", "gVisor's own /proc: nothing of the host's kernel is in it")
+        .applied("minimal-dev", "gVisor's own devices")
+        .applied("workspace-limit", "tmpfs of " + disk + " bytes in gVisor's memory")
+        .applied("tmpfs-tmp", temporary + " bytes in gVisor's memory");
+  }
+
+  /** Whether the guest, by its report, runs on another kernel than this host's. */
+  static boolean isOtherKernel(List<String> report, String hostVersion) {
+    return report.stream()
+        .filter(line -> line.startsWith("=kernel "))
+        .map(line -> line.substring("=kernel ".length()).strip())
+        .anyMatch(kernel -> !kernel.isEmpty() && !hostVersion.contains(kernel));
+  }
+}

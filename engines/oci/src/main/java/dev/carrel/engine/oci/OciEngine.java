@@ -1,0 +1,355 @@
+package dev.carrel.engine.oci;
+
+import dev.carrel.engine.host.GuestSocket;
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.Inspection;
+import dev.carrel.engine.host.Measures;
+import dev.carrel.engine.host.RootTree;
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
+import dev.carrel.spi.Volumes;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sandboxes made by an OCI runtime, without a daemon. Each has a companion process that outlives
+ * this server and knows how the sandbox ended; what there is stands in its folder.
+ */
+final class OciEngine implements Engine {
+  private static final Duration START = Duration.ofSeconds(60);
+  private static final int MAX_SOCKET_PATH = 107;
+
+  private final OciRuntime runtime;
+  private final Path runDirectory;
+  private final Path volumeDirectory;
+  private final Set<String> allowMissing;
+  private final Companion companion;
+  private final Remains remains;
+  private final Probe probe;
+  private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
+  private final ReentrantLock probing = new ReentrantLock();
+  private @Nullable Capabilities capabilities;
+
+  OciEngine(OciRuntime runtime, EngineSettings settings) {
+    this.runtime = runtime;
+    this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
+    this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
+    this.allowMissing = settings.allowMissing();
+    Path lib = settings.libDirectory().toAbsolutePath().normalize();
+    this.companion = new Companion(runtime, runDirectory, lib, volumeDirectory);
+    this.remains = new Remains(companion);
+    this.probe = new Probe(runtime, lib.resolve("guest"), allowMissing);
+  }
+
+  @Override
+  public String name() {
+    return runtime.engineName();
+  }
+
+  @Override
+  public Capabilities capabilities() {
+    probing.lock();
+    try {
+      Capabilities measured = capabilities;
+      if (measured == null) {
+        measured = probe.look(spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)));
+        capabilities = measured;
+      }
+      return measured;
+    } finally {
+      probing.unlock();
+    }
+  }
+
+  @Override
+  public Machine start(SandboxId id, MachineSpec spec) {
+    var excused = new TreeSet<>(allowMissing);
+    excused.addAll(runtime.neverHas());
+    return start(id, spec, excused);
+  }
+
+  private OciMachine start(SandboxId id, MachineSpec spec, Set<String> excused) {
+    MachineFolder folder = MachineFolder.in(runtime, runDirectory, id);
+    requireShort(folder.socket());
+    known.add(id);
+    try {
+      Files.createDirectories(runDirectory, MachineFolder.OURS);
+      Files.createDirectory(folder.path(), MachineFolder.OURS);
+    } catch (IOException e) {
+      throw failed("folder", "cannot make " + folder.path() + ": " + e, e);
+    }
+    try {
+      return launch(folder, spec, excused);
+    } catch (IOException | RuntimeException e) {
+      undo(folder, e);
+      throw e instanceof SandboxException said ? said : failed("machine", String.valueOf(e), e);
+    }
+  }
+
+  private OciMachine launch(MachineFolder folder, MachineSpec spec, Set<String> excused)
+      throws IOException {
+    Limits limits = settle(spec);
+    OptionalInt base =
+        runtime.mapsIds() ? OptionalInt.of(IdRanges.claim(folder.path())) : OptionalInt.empty();
+    var state = new MachineFolder.State(limits, base, spec.volume(), Optional.empty(), List.of());
+    folder.write(state);
+    RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
+    Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
+    if (base.isPresent()) {
+      Files.setAttribute(guestFolder, "unix:uid", base.getAsInt());
+      Files.setAttribute(guestFolder, "unix:gid", base.getAsInt());
+    }
+    Path egress = spec.egressSocket() == null ? null : spec.egressSocket().toAbsolutePath();
+    var bundle =
+        new Bundle(
+            runtime,
+            folder.id(),
+            root,
+            limits,
+            base.isPresent() ? base.getAsInt() : null,
+            egress == null ? null : String.valueOf(egress.getFileName()),
+            spec.volume() != null,
+            guestMayLack(excused));
+    Files.writeString(folder.path().resolve("config.json"), bundle.json());
+    companion.run(folder, state, egress == null ? null : egress.getParent());
+    HostProcess first =
+        folder
+            .writtenPid()
+            .orElseThrow(() -> failed("guest", "it ended at once: " + folder.tail(), null));
+    awaitAnswer(folder, first);
+    return measured(folder, state, first, excused);
+  }
+
+  /** A probe sees what is missing instead of failing at the first thing. */
+  private static Set<String> guestMayLack(Set<String> excused) {
+    return excused.contains(Probe.ANYTHING)
+        ? Set.of("landlock", "seccomp", "no-capabilities", "no-new-privileges")
+        : excused;
+  }
+
+  private OciMachine measured(
+      MachineFolder folder, MachineFolder.State state, HostProcess first, Set<String> excused)
+      throws IOException {
+    Limits limits =
+        state.volume() == null ? state.limits() : withDisk(state.limits(), folder.volumeSize());
+    Isolation isolation = inspect(folder, first, limits, state.volume());
+    List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
+    if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {
+      Isolation.Measure lacking = missing.getFirst();
+      throw new SandboxException(
+              ErrorCode.ISOLATION_NOT_AVAILABLE,
+              "start, " + lacking.name() + ": cannot be applied: " + lacking.detail())
+          .withHint("mend it on the host, or accept its absence with native.allow-missing");
+    }
+    var recorded =
+        new MachineFolder.State(
+            limits, state.base(), state.volume(), Optional.of(first), isolation.measures());
+    folder.write(recorded);
+    return new OciMachine(folder, recorded, remains);
+  }
+
+  private Isolation inspect(
+      MachineFolder folder, HostProcess first, Limits limits, @Nullable VolumeId volume)
+      throws IOException {
+    var measures = new Measures();
+    var group = remains.group(folder.id());
+    List<String> report = Files.readAllLines(folder.report());
+    var inspection = new Inspection(first.pid());
+    inspection.namespaces(measures).limits(measures, group, limits);
+    if (runtime == OciRuntime.RUNSC) {
+      requireOtherKernel(report);
+      long rest = limits.memory().bytes() / 8 * 7 - (volume == null ? limits.disk().bytes() : 0);
+      Gvisor.describe(measures, group, limits.disk().bytes(), rest / 3 * 2);
+      measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");
+    } else {
+      inspection.ids(measures).files(measures).openFiles(measures, limits.openFiles());
+    }
+    measures.report(report);
+    if (volume != null) {
+      String detail = "ext4 of its own, " + limits.disk().bytes() + " bytes with its journal";
+      measures.applied(Measures.VOLUME, detail).applied("workspace-limit", detail);
+    } else {
+      measures.missing(Measures.VOLUME, "none was asked for: files end with the machine");
+    }
+    return measures.as(runtime.strength());
+  }
+
+  private static void requireOtherKernel(List<String> report) throws IOException {
+    Path kernel = Path.of("/proc/sys/kernel");
+    String host =
+        Files.readString(kernel.resolve("osrelease")).strip()
+            + " "
+            + Files.readString(kernel.resolve("version")).strip();
+    if (!Gvisor.isOtherKernel(report, host)) {
+      throw new SandboxException(
+          ErrorCode.ISOLATION_NOT_AVAILABLE,
+          "start, kernel: the machine sees this host's kernel, so this is not gVisor");
+    }
+  }
+
+  /** What can be in force together: files in memory stay below the memory limit. */
+  private static Limits settle(MachineSpec spec) throws IOException {
+    Limits limits = spec.limits();
+    long most = limits.memory().bytes() / 4 * 3;
+    Limits settled =
+        spec.volume() == null && limits.disk().bytes() > most
+            ? withDisk(limits, new DataSize(most))
+            : limits;
+    int files = (int) Math.min(settled.openFiles(), Probe.hardOpenFiles());
+    return new Limits(settled.memory(), settled.cpus(), settled.pids(), settled.disk(), files);
+  }
+
+  private static Limits withDisk(Limits limits, DataSize disk) {
+    return new Limits(limits.memory(), limits.cpus(), limits.pids(), disk, limits.openFiles());
+  }
+
+  private static void awaitAnswer(MachineFolder folder, HostProcess first) throws IOException {
+    long end = System.nanoTime() + START.toNanos();
+    IOException last = new IOException("it never answered");
+    while (System.nanoTime() - end < 0) {
+      if (folder.end().isPresent() || !first.alive()) {
+        throw Companion.failure("the guest ended: " + folder.tail());
+      }
+      try {
+        if (GuestSocket.answers(folder.socket())) {
+          return;
+        }
+      } catch (IOException e) {
+        last = e; // it does not listen yet
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+    }
+    throw last;
+  }
+
+  private void undo(MachineFolder folder, Exception failure) {
+    try {
+      remains.sweep(folder);
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
+  @Override
+  public Optional<Volumes> volumes() {
+    return probe.possible() ? Optional.of(new OciVolumes(volumeDirectory, this)) : Optional.empty();
+  }
+
+  /** At one moment of whoever has it. */
+  void copyVolume(VolumeId from, VolumeId to) throws IOException {
+    if (Files.notExists(volumeDirectory.resolve(from.value() + ".img"))) {
+      throw new SandboxException(ErrorCode.VOLUME_NOT_FOUND, "copy volume: no volume " + from);
+    }
+    Optional<MachineFolder> user = userOf(from);
+    if (user.isEmpty()) {
+      companion.copyVolume(from.value(), to.value(), Optional.empty());
+      return;
+    }
+    var group = remains.group(user.get().id());
+    boolean before = group.frozen();
+    group.freeze();
+    try {
+      companion.copyVolume(from.value(), to.value(), companionOf(user.get().id()));
+    } finally {
+      if (!before) {
+        group.thaw();
+      }
+    }
+  }
+
+  private Optional<MachineFolder> userOf(VolumeId volume) throws IOException {
+    for (MachineFolder folder : folders()) {
+      if (volume.equals(folder.read().volume()) && folder.end().isEmpty()) {
+        return Optional.of(folder);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The process in whose view the machine's volume is mounted. */
+  private static Optional<Long> companionOf(SandboxId id) throws IOException {
+    for (HostProcess process : Remains.processes(id)) {
+      Path line = Path.of("/proc/" + process.pid() + "/cmdline");
+      if (Files.readString(line, StandardCharsets.ISO_8859_1).contains("\0oci\0run\0")) {
+        return Optional.of(process.pid());
+      }
+    }
+    throw new IOException(
+        "nobody accompanies " + id + " any more; stop it before its volume is copied");
+  }
+
+  @Override
+  public List<Machine> recover() {
+    var found = new ArrayList<Machine>();
+    try {
+      for (MachineFolder folder : folders()) {
+        if (known.contains(folder.id())) {
+          continue;
+        }
+        MachineFolder.State state = folder.read();
+        String argument = folder.id().value();
+        if (state.first().filter(first -> first.runsWith(argument)).isPresent()
+            && folder.end().isEmpty()) {
+          known.add(folder.id());
+          found.add(new OciMachine(folder, state, remains));
+        } else {
+          remains.sweep(folder);
+        }
+      }
+    } catch (IOException e) {
+      throw failed("recovery", "cannot read " + runDirectory + ": " + e, e);
+    }
+    return found;
+  }
+
+  private List<MachineFolder> folders() throws IOException {
+    if (!Files.isDirectory(runDirectory)) {
+      return List.of();
+    }
+    try (Stream<Path> paths = Files.list(runDirectory)) {
+      return paths.flatMap(path -> MachineFolder.recognise(runtime, path).stream()).toList();
+    }
+  }
+
+  @Override
+  public void close() {}
+
+  private static void requireShort(Path socket) {
+    if (socket.toString().getBytes(StandardCharsets.UTF_8).length > MAX_SOCKET_PATH) {
+      throw failed("socket", "the path " + socket + " is too long for a socket", null)
+          .withHint("choose a run directory with a shorter name");
+    }
+  }
+
+  private static SandboxException failed(String step, String why, @Nullable Throwable cause) {
+    String message = "start, " + step + ": " + why;
+    return cause == null
+        ? new SandboxException(ErrorCode.ENGINE_FAILED, message)
+        : new SandboxException(ErrorCode.ENGINE_FAILED, message, cause);
+  }
+}

@@ -1,0 +1,206 @@
+package dev.carrel.engine.oci;
+
+import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.GuestSocket;
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.channels.ByteChannel;
+import java.nio.file.Files;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** A container, its companion and its folder. */
+final class OciMachine implements Machine {
+  private final MachineFolder folder;
+  private final Remains remains;
+  private final ControlGroup group;
+  private final Isolation isolation;
+  private final ReentrantLock changing = new ReentrantLock();
+  private volatile MachineFolder.State state;
+  private volatile Usage last = Usage.NONE;
+  private volatile boolean paused;
+  private volatile boolean destroyed;
+
+  OciMachine(MachineFolder folder, MachineFolder.State state, Remains remains) throws IOException {
+    this.folder = folder;
+    this.state = state;
+    this.remains = remains;
+    this.group = remains.group(folder.id());
+    this.isolation = state.isolation(folder.runtime());
+    this.paused = group.freezes() && group.frozen();
+  }
+
+  @Override
+  public SandboxId id() {
+    return folder.id();
+  }
+
+  @Override
+  public Isolation isolation() {
+    return isolation;
+  }
+
+  @Override
+  public Limits limits() {
+    return state.limits();
+  }
+
+  @Override
+  public ByteChannel openGuest() throws IOException {
+    return GuestSocket.connect(folder.socket());
+  }
+
+  MachineFolder.State state() {
+    return state;
+  }
+
+  @Override
+  public Usage usage() {
+    if (!destroyed) {
+      try {
+        last = group.usage();
+      } catch (IOException e) {
+        return last; // its group is gone, so it is dead: what was counted last stays true
+      }
+    }
+    return last;
+  }
+
+  @Override
+  public Optional<Death> death() {
+    if (destroyed || Files.notExists(folder.path())) {
+      return Optional.of(new Death(Death.Cause.STOPPED, "it was destroyed"));
+    }
+    try {
+      Optional<Properties> end = folder.end();
+      if (end.isPresent()) {
+        return Optional.of(death(end.get()));
+      }
+    } catch (IOException e) {
+      throw failed("asking for", e);
+    }
+    return state.first().map(HostProcess::alive).orElse(false)
+        ? Optional.empty()
+        : Optional.of(new Death(Death.Cause.UNKNOWN, "its guest ended and nobody saw how"));
+  }
+
+  private static Death death(Properties end) {
+    String signal = end.getProperty("signal", "");
+    String kills = end.getProperty("oom-kills", "0");
+    if (!kills.equals("0") && signal.equals("9")) {
+      return new Death(
+          Death.Cause.OUT_OF_MEMORY,
+          "the kernel killed " + kills + " processes at the memory limit, the guest too");
+    }
+    if (!signal.isEmpty()) {
+      return new Death(
+          signal.equals("9") ? Death.Cause.KILLED : Death.Cause.CRASHED,
+          "its first process was ended by signal " + signal);
+    }
+    String code = end.getProperty("code", "");
+    return code.equals("0")
+        ? new Death(Death.Cause.STOPPED, "its guest ended in order")
+        : new Death(Death.Cause.CRASHED, "its first process ended with code " + code);
+  }
+
+  @Override
+  public void pause() {
+    change(
+        "pause",
+        () -> {
+          group.freeze();
+          paused = true;
+        });
+  }
+
+  @Override
+  public void resume() {
+    change(
+        "resume",
+        () -> {
+          group.thaw();
+          paused = false;
+        });
+  }
+
+  @Override
+  public boolean paused() {
+    return paused;
+  }
+
+  @Override
+  public Limits limit(Limits wanted) {
+    boolean possible =
+        isolation.measures().stream()
+            .filter(m -> m.name().equals("memory-limit") || m.name().equals("pids-limit"))
+            .allMatch(Isolation.Measure::applied);
+    if (!possible) {
+      throw new SandboxException(
+          ErrorCode.NOT_SUPPORTED,
+          "change limits: " + id() + " has a kernel of its own, whose limits are set at its start");
+    }
+    change(
+        "change limits of",
+        () -> {
+          Limits old = state.limits();
+          var next =
+              new Limits(
+                  wanted.memory(), wanted.cpus(), wanted.pids(), old.disk(), old.openFiles());
+          group.change(old, next);
+          folder.write(state.with(next));
+          state = state.with(next);
+        });
+    return state.limits();
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private void change(String doing, Step step) {
+    changing.lock();
+    try {
+      if (death().isPresent()) {
+        throw new SandboxException(ErrorCode.SANDBOX_GONE, doing + ": " + id() + " is gone");
+      }
+      if (!group.freezes()) {
+        throw new SandboxException(
+            ErrorCode.NOT_SUPPORTED, doing + ": this host gives " + id() + " no freezer");
+      }
+      step.run();
+    } catch (IOException e) {
+      throw failed(doing, e);
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  @Override
+  public void destroy() {
+    changing.lock();
+    try {
+      usage();
+      if (!destroyed) {
+        remains.sweep(folder);
+      }
+      destroyed = true;
+      paused = false;
+    } catch (IOException e) {
+      throw failed("destroying", e);
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  private SandboxException failed(String doing, IOException e) {
+    return new SandboxException(
+        ErrorCode.ENGINE_FAILED, doing + " " + id() + ": " + e.getMessage(), e);
+  }
+}

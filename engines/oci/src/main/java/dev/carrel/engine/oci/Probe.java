@@ -1,0 +1,136 @@
+package dev.carrel.engine.oci;
+
+import dev.carrel.engine.host.Measures;
+import dev.carrel.spi.Capabilities;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Isolation.Measure;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/** Finds out what a runtime can do on this host: by a machine that is made, looked at and ended. */
+final class Probe {
+  /** Excuses every measure: for a machine that is only looked at. */
+  static final String ANYTHING = "anything";
+
+  private static final long SECONDS = 10;
+  private static final Limits SMALL =
+      new Limits(DataSize.ofMebibytes(64), 1, 64, DataSize.ofMebibytes(16), 256);
+
+  private final OciRuntime runtime;
+  private final Path guestProgram;
+  private final Set<String> allowMissing;
+
+  Probe(OciRuntime runtime, Path guestProgram, Set<String> allowMissing) {
+    this.runtime = runtime;
+    this.guestProgram = guestProgram;
+    this.allowMissing = allowMissing;
+  }
+
+  /** The number of open files that nobody here can go beyond. */
+  static long hardOpenFiles() throws IOException {
+    return Files.readAllLines(Path.of("/proc/self/limits")).stream()
+        .filter(line -> line.startsWith("Max open files"))
+        .map(line -> line.split("\\s{2,}", -1)[2])
+        .mapToLong(text -> text.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(text))
+        .findFirst()
+        .orElse(Long.MAX_VALUE);
+  }
+
+  /** Whether there is anything to look at; measures nothing. */
+  boolean possible() {
+    return runtime.program().isPresent() && isRoot();
+  }
+
+  Capabilities look(Function<MachineSpec, OciMachine> start) {
+    Optional<Path> program = runtime.program();
+    if (program.isEmpty()) {
+      return unusable(
+          runtime.engineName(),
+          runtime.engineName() + " is not installed: " + runtime.installedBy());
+    }
+    String version = version(program.get());
+    if (!Files.isExecutable(guestProgram)) {
+      return unusable(version, "there is no program " + guestProgram + "; build the guest");
+    }
+    if (!isRoot()) {
+      return unusable(
+          version, "it is driven as root only; the engine 'native' needs no privileges");
+    }
+    Isolation isolation;
+    try {
+      OciMachine machine = start.apply(new MachineSpec(new RootImage.Host(), SMALL, null, null));
+      isolation = machine.isolation();
+      machine.destroy();
+    } catch (SandboxException e) {
+      return unusable(version, e.message());
+    }
+    return judge(version, isolation);
+  }
+
+  private Capabilities judge(String version, Isolation isolation) {
+    var problems = new ArrayList<>(KnownFlaws.of(runtime, version));
+    boolean usable = true;
+    for (Measure measure : isolation.measures()) {
+      if (measure.applied() || measure.name().equals(Measures.VOLUME)) {
+        continue;
+      }
+      boolean never = runtime.neverHas().contains(measure.name());
+      boolean allowed = allowMissing.contains(measure.name());
+      usable &= never || allowed;
+      problems.add(
+          measure.name()
+              + (never ? ": " : " cannot be applied: ")
+              + measure.detail()
+              + (allowed ? " (allowed)" : ""));
+    }
+    return new Capabilities(runtime.engineName(), version, usable, isolation, problems);
+  }
+
+  private Capabilities unusable(String version, String problem) {
+    var none = new Isolation(Isolation.Strength.NONE, List.of());
+    return new Capabilities(runtime.engineName(), version, false, none, List.of(problem));
+  }
+
+  private static boolean isRoot() {
+    try {
+      return Files.readAllLines(Path.of("/proc/self/status")).stream()
+          .anyMatch(line -> line.startsWith("Uid:\t0\t0"));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** Its own words, for example {@code runc version 1.1.5}. */
+  private String version(Path program) {
+    try {
+      Process process =
+          new ProcessBuilder(program.toString(), "--version").redirectErrorStream(true).start();
+      process.getOutputStream().close();
+      if (!process.waitFor(SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+        return runtime.engineName();
+      }
+      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      return Text.printable(said.lines().findFirst().orElse("").replace("version ", ""), 60);
+    } catch (IOException e) {
+      return runtime.engineName();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return runtime.engineName();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+package dev.carrel.engine.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.testkit.EngineContract;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Machine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+
+/** The contract on this host as its root user. */
+abstract class OciContract extends EngineContract {
+  private final OciRuntime runtime;
+
+  OciContract(OciRuntime runtime) {
+    this.runtime = runtime;
+  }
+
+  @Override
+  protected Engine openEngine(EngineSettings settings) {
+    return new OciEngine(runtime, settings);
+  }
+
+  @Override
+  protected boolean isolates() {
+    return true;
+  }
+
+  @Override
+  protected boolean keepsVolumes() {
+    return true;
+  }
+
+  /** Beside it, its companion and what the runtime keeps have the sandbox's id too. */
+  @Override
+  protected ProcessHandle guestProcess(Machine machine) {
+    try {
+      Path run = runDirectory();
+      HostProcess first = MachineFolder.in(runtime, run, machine.id()).writtenPid().orElseThrow();
+      assertThat(first.alive()).isTrue();
+      return ProcessHandle.of(first.pid()).orElseThrow();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

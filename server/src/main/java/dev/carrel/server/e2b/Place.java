@@ -40,12 +40,20 @@ record Place(SandboxId sandbox, int port) {
   /** Whether a request says that it is for the inside of a sandbox, rightly or not. */
   static boolean isNamed(Exchange exchange, String domain) {
     return exchange.header(SANDBOX).isPresent()
-        || (!domain.isEmpty() && isBelow(nameOf(exchange.authority()), domain));
+        || (!domain.isEmpty() && isOfSandbox(nameOf(exchange.authority()), domain));
   }
 
   private static String nameOf(String authority) {
     int colon = authority.lastIndexOf(':');
     return (colon < 0 ? authority : authority.substring(0, colon)).toLowerCase(Locale.ROOT);
+  }
+
+  /** Others below the domain, as {@code api.DOMAIN}, are names of the server itself. */
+  private static boolean isOfSandbox(String host, String domain) {
+    int dash = host.indexOf('-');
+    return isBelow(host, domain)
+        && dash > 0
+        && host.substring(0, dash).chars().allMatch(c -> c >= '0' && c <= '9');
   }
 
   private static boolean isBelow(String host, String domain) {

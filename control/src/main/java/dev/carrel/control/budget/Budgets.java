@@ -170,7 +170,7 @@ public final class Budgets implements SandboxListener, AutoCloseable {
   @Override
   public void removed(SandboxId id) {
     ended(id);
-    for (Scope scope : accounts.keySet()) {
+    for (Scope scope : List.copyOf(accounts.keySet())) {
       if (scope.kind() == Kind.SANDBOX && scope.name().equals(id.value())) {
         accounts.remove(scope);
         database.later(handle -> BudgetStore.remove(handle, scope));

@@ -10,17 +10,21 @@ import java.util.List;
 final class Clients {
   private static final String R_LIBRARY = "/workspace/.local/lib/R";
   private static final String R_INSTALL =
-      "lib <- '%1$s'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); wanted <- commandArgs(TRUE);"
-          + " install.packages(wanted, lib = lib);"
-          + " quit(status = if (all(wanted %%in%% rownames(installed.packages(lib)))) 0 else 1)";
+      ("lib <- 'LIB'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); wanted <- commandArgs(TRUE);"
+              + " install.packages(wanted, lib = lib);"
+              + " quit(status = if (all(wanted %in% rownames(installed.packages(lib)))) 0 else 1)")
+          .replace("LIB", R_LIBRARY);
   private static final String R_VERSIONS =
-      "for (p in commandArgs(TRUE)) cat(p, tryCatch(as.character(packageVersion(p, lib.loc ="
-          + " c('%1$s', .libPaths()))), error = function(e) ''), '\\n')";
+      ("for (p in commandArgs(TRUE)) cat(p, tryCatch(as.character(packageVersion(p, lib.loc ="
+              + " c('LIB', .libPaths()))), error = function(e) ''), '\\n')")
+          .replace("LIB", R_LIBRARY);
   private static final String PIP_VERSIONS =
-      "import sys; from importlib import metadata\n"
-          + "for n in sys.argv[1:]:\n"
-          + "  try: print(n, metadata.version(n))\n"
-          + "  except metadata.PackageNotFoundError: print(n)";
+      """
+      import sys; from importlib import metadata
+      for n in sys.argv[1:]:
+        try: print(n, metadata.version(n))
+        except metadata.PackageNotFoundError: print(n)
+      """;
   private static final String NPM_VERSIONS =
       "for (const n of process.argv.slice(1)) { let v = ''; try { v ="
           + " JSON.parse(require('fs').readFileSync('node_modules/' + n +"
@@ -67,7 +71,8 @@ final class Clients {
         wanted.forEach(one -> command.add(one.with("@")));
       }
       case R -> {
-        command.addAll(List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e", R_INSTALL.formatted(R_LIBRARY)));
+        command.addAll(
+            List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e", R_INSTALL));
         wanted.forEach(one -> command.add(one.name()));
       }
     }
@@ -80,7 +85,8 @@ final class Clients {
         switch (request.client()) {
           case PIP -> List.of("python3", "-c", PIP_VERSIONS);
           case NPM -> List.of("node", "-e", NPM_VERSIONS, "--");
-          case R -> List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e", R_VERSIONS.formatted(R_LIBRARY));
+          case R ->
+              List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e", R_VERSIONS);
         };
     var command = new ArrayList<>(program);
     request.requirements().forEach(one -> command.add(one.name()));

@@ -74,7 +74,7 @@ final class Methods {
           Optional.of(page(params, "prompts", catalog.prompts(), Methods::describe));
       case "prompts/get" -> Optional.of(prompt(call));
       case "resources/list" ->
-          Optional.of(page(params, "resources", resources(call), ResourceSource.Info::toJson));
+          Optional.of(page(params, "resources", resources(call), ResourceSource.About::toJson));
       case "resources/templates/list" ->
           Optional.of(
               page(
@@ -148,8 +148,8 @@ final class Methods {
     return node;
   }
 
-  private List<ResourceSource.Info> resources(Call call) throws Exception {
-    var all = new ArrayList<ResourceSource.Info>();
+  private List<ResourceSource.About> resources(Call call) throws Exception {
+    var all = new ArrayList<ResourceSource.About>();
     for (ResourceSource source : catalog.sources()) {
       all.addAll(source.list(call));
     }

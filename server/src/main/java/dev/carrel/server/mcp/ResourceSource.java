@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** Things that can be read by their address. Called from many threads at once. */
 public interface ResourceSource {
   /** What there is now. */
-  List<Info> list(Call call) throws Exception;
+  List<About> list(Call call) throws Exception;
 
   /** Addresses with places in them. */
   List<Template> templates();
@@ -22,7 +22,7 @@ public interface ResourceSource {
   }
 
   /** One resource. */
-  record Info(String uri, String name, String description, @Nullable String mime) {
+  record About(String uri, String name, String description, @Nullable String mime) {
     ObjectNode toJson() {
       ObjectNode node =
           Protocol.object().put("uri", uri).put("name", name).put("description", description);

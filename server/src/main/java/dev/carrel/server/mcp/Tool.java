@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Something a model can call. Called from many threads at once. */
 public interface Tool {
-  Info info();
+  About info();
 
   /** Interrupting the thread cancels the call. */
   ToolResult call(Call call) throws Exception;
@@ -26,7 +26,7 @@ public interface Tool {
    * @param outputSchema of the structured result; null when there is none
    * @param effect what it does to the world
    */
-  record Info(
+  record About(
       String name,
       String title,
       String description,

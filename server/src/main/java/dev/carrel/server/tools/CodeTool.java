@@ -10,7 +10,7 @@ import dev.carrel.spi.SandboxException;
 import java.util.List;
 
 /** A tool whose results are objects, and whose failures are, too. */
-record CodeTool(Tool.Info info, CodeFailures failures, Body body) implements Tool {
+record CodeTool(Tool.About info, CodeFailures failures, Body body) implements Tool {
   /** Does the work. */
   interface Body {
     ToolResult run(Call call) throws Exception;

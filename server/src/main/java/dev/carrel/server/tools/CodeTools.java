@@ -55,7 +55,7 @@ final class CodeTools {
       String output,
       CodeTool.Body body) {
     var info =
-        new Tool.Info(name, title, description, Schemas.of(input), Schemas.of(output), effect);
+        new Tool.About(name, title, description, Schemas.of(input), Schemas.of(output), effect);
     tools.add(new CodeTool(info, failures, body));
   }
 

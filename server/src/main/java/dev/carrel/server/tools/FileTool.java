@@ -6,7 +6,7 @@ import dev.carrel.server.mcp.ToolResult;
 import dev.carrel.spi.SandboxException;
 
 /** A tool whose results are texts, and whose failures are, too. */
-record FileTool(Tool.Info info, CodeTool.Body body) implements Tool {
+record FileTool(Tool.About info, CodeTool.Body body) implements Tool {
   @Override
   public ToolResult call(Call call) throws Exception {
     try {

@@ -73,7 +73,7 @@ final class FileTools {
         required.add(property.getKey());
       }
     }
-    tools.add(new FileTool(new Tool.Info(name, title, description, schema, null, effect), body));
+    tools.add(new FileTool(new Tool.About(name, title, description, schema, null, effect), body));
   }
 
   private void addSearches() {

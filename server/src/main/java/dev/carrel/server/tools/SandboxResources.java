@@ -56,18 +56,18 @@ final class SandboxResources implements ResourceSource {
   }
 
   @Override
-  public List<Info> list(Call call) {
-    var all = new ArrayList<Info>();
+  public List<About> list(Call call) {
+    var all = new ArrayList<About>();
     for (Sandbox sandbox : sessions.active(call.caller())) {
       String id = sandbox.id().value();
       all.add(
-          new Info(
+          new About(
               ROOT + id + STATE,
               id + " state",
               "How sandbox " + id + " stands: interpreters, commands, limits, use",
               "application/json"));
       all.add(
-          new Info(
+          new About(
               ROOT + id + POLICY,
               id + " policy",
               "What sandbox " + id + " may reach",

@@ -54,7 +54,7 @@ final class SecurityTools {
       Tool.Effect effect,
       String input,
       CodeTool.Body body) {
-    var info = new Tool.Info(name, title, description, Schemas.of(input), Schemas.of(ANY), effect);
+    var info = new Tool.About(name, title, description, Schemas.of(input), Schemas.of(ANY), effect);
     tools.add(new CodeTool(info, failures, body));
   }
 

@@ -11,11 +11,11 @@ final class FixtureResources implements ResourceSource {
   private static final Pattern TEMPLATE = Pattern.compile("test://template/([^/]+)/data");
 
   @Override
-  public List<Info> list(Call call) {
+  public List<About> list(Call call) {
     return List.of(
-        new Info("test://static-text", "static-text", "A text", "text/plain"),
-        new Info("test://static-binary", "static-binary", "An image", "image/png"),
-        new Info("test://watched-resource", "watched-resource", "Changes", "text/plain"));
+        new About("test://static-text", "static-text", "A text", "text/plain"),
+        new About("test://static-binary", "static-binary", "An image", "image/png"),
+        new About("test://watched-resource", "watched-resource", "Changes", "text/plain"));
   }
 
   @Override

@@ -28,7 +28,7 @@ final class Fixtures {
     ToolResult run(Call call) throws Exception;
   }
 
-  private record Fixture(Tool.Info info, Body body) implements Tool {
+  private record Fixture(Tool.About info, Body body) implements Tool {
     @Override
     public ToolResult call(Call call) throws Exception {
       return body.run(call);
@@ -63,7 +63,7 @@ final class Fixtures {
   private void add(String name, String schema, Body body) {
     tools.add(
         new Fixture(
-            new Tool.Info(name, name, "Fixture " + name, json(schema), null, Tool.Effect.READ),
+            new Tool.About(name, name, "Fixture " + name, json(schema), null, Tool.Effect.READ),
             body));
   }
 

@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.control.files.ByteRange;
+import dev.carrel.control.files.MediaType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,7 +34,7 @@ class DownloadHeadersTest {
 
   @Test
   void noNameBreaksOutOfItsHeader() {
-    String header = MediaTypes.disposition("attachment", "a\"; x=\"\r\nSet-Cookie: é");
+    String header = Disposition.of("attachment", "a\"; x=\"\r\nSet-Cookie: é");
     assertThat(header)
         .isEqualTo(
             "attachment; filename=\"a_; x=___Set-Cookie: _\";"
@@ -42,8 +43,8 @@ class DownloadHeadersTest {
 
   @Test
   void typesGoByExtension() {
-    assertThat(MediaTypes.of("a.PNG")).isEqualTo("image/png");
-    assertThat(MediaTypes.of("a.tar.gz")).isEqualTo("application/gzip");
-    assertThat(MediaTypes.of("Makefile")).isEqualTo("application/octet-stream");
+    assertThat(MediaType.of("a.PNG")).isEqualTo("image/png");
+    assertThat(MediaType.of("a.tar.gz")).isEqualTo("application/gzip");
+    assertThat(MediaType.of("Makefile")).isEqualTo("application/octet-stream");
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The engines {@code runc}, {@code crun} and {@code runsc}: sandboxes that an OCI runtime of this
+ * The engines {@code runc} and {@code crun}: sandboxes that an OCI runtime of this
  * host makes from a bundle that is written here, without a daemon.
  */
 @NullMarked

@@ -318,7 +318,7 @@ class CommandLineIT {
   void doctorTellsOfEnginesAndProgramsAndItsCodeAgreesWithItsVerdict() {
     Outcome outcome = desk.carrel("doctor");
 
-    assertThat(outcome.out()).contains("Engine process: isolation none", "Programs", "bash");
+    assertThat(outcome.out()).contains("Engine process (none): isolation none", "Programs", "bash");
     assertThat(outcome.out())
         .contains(
             outcome.code() == 0

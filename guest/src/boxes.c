@@ -502,6 +502,21 @@ boxes_record(const struct spawn *spawn, int index, struct failure *failure)
 	return state_replace(folder, &state) || give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
 }
 
+/* Whether a folder without a record of ours has files that we never make: then it is another engine's. */
+static bool
+is_foreign(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	bool foreign = false;
+	if (entries == NULL)
+		return false;
+	for (struct dirent *entry; !foreign && (entry = readdir(entries)) != NULL;)
+		foreign = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		          strcmp(entry->d_name, "guest.sock") != 0 && strcmp(entry->d_name, "state.new") != 0;
+	closedir(entries);
+	return foreign;
+}
+
 /* Takes one folder of the run directory over. What is not a running sandbox of this boot is on its way out at once. */
 static void
 adopt(struct spawn *spawn, const char *id)
@@ -510,6 +525,8 @@ adopt(struct spawn *spawn, const char *id)
 	struct state state;
 	folder_of(spawn, id, folder, sizeof folder);
 	bool known = state_read(folder, &state);
+	if (!known && is_foreign(folder))
+		return;
 	int index = take_entry(spawn, id);
 	if (index < 0)
 		return;

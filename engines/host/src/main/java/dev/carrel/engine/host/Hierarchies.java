@@ -64,6 +64,25 @@ public record Hierarchies(
     return first.containsKey("memory") ? second : Optional.empty();
   }
 
+  /** The group of a process, wherever whoever started it has put it. */
+  public ControlGroup groupOf(long pid) throws IOException {
+    var folders = new HashMap<String, Path>();
+    Path secondFolder = null;
+    for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/cgroup"))) {
+      String[] parts = line.split(":", 3);
+      String relative = parts[2].substring(1);
+      for (String controller : parts[1].split(",", -1)) {
+        if (first.containsKey(controller)) {
+          folders.put(controller, first.get(controller).resolve(relative));
+        }
+      }
+      if (parts[1].isEmpty() && second.isPresent() && hybrid().isEmpty()) {
+        secondFolder = second.get().resolve(relative);
+      }
+    }
+    return new ControlGroup(folders, secondFolder);
+  }
+
   /** The group of this name, below the top of every hierarchy. */
   public ControlGroup group(String path) {
     var folders = new HashMap<String, Path>();

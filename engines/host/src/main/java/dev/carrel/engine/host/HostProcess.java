@@ -38,6 +38,16 @@ public record HostProcess(long pid, long started) {
         .toList();
   }
 
+  /** Whether this server is the host's root. */
+  public static boolean isRoot() {
+    try {
+      return Files.readAllLines(Path.of("/proc/self/status")).stream()
+          .anyMatch(line -> line.startsWith("Uid:\t0\t0"));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   public boolean alive() {
     return find(pid).equals(Optional.of(this));
   }

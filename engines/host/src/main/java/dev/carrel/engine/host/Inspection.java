@@ -4,6 +4,7 @@ import dev.carrel.spi.Limits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -85,8 +86,7 @@ public final class Inspection {
   }
 
   public Inspection files(Measures measures) throws IOException {
-    List<Mount> mounts =
-        Files.readAllLines(process.resolve("mountinfo")).stream().map(Mount::parse).toList();
+    List<Mount> mounts = visible(Files.readAllLines(process.resolve("mountinfo")));
     long masks = mounts.stream().filter(m -> m.point().startsWith("/proc/")).count();
     measures.put("masked-proc", masks > 0, masks + " paths masked or read-only");
     List<String> writable =
@@ -108,6 +108,17 @@ public final class Inspection {
     boolean minimal = DEVICES.containsAll(devices);
     measures.put("minimal-dev", minimal, String.join(" ", devices));
     return this;
+  }
+
+  /** Without those that a later one covers; the kernel lists them in the order they were made. */
+  private static List<Mount> visible(List<String> lines) {
+    var seen = new ArrayList<Mount>();
+    for (String line : lines) {
+      Mount mount = Mount.parse(line);
+      seen.removeIf(older -> (older.point() + "/").startsWith(mount.point() + "/"));
+      seen.add(mount);
+    }
+    return seen;
   }
 
   /** What a machine may write to, or a mask that is the null device. */

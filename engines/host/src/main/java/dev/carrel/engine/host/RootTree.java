@@ -194,7 +194,8 @@ public record RootTree(Path skeleton, List<Bind> binds) {
     }
   }
 
-  private static String hosts(SandboxId id) {
+  /** What a machine has as /etc/hosts. */
+  public static String hosts(SandboxId id) {
     return "127.0.0.1 localhost " + id + "\n::1 localhost\n";
   }
 }

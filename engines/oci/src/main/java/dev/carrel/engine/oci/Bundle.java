@@ -1,8 +1,12 @@
 package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.Gvisor;
+import dev.carrel.engine.host.IdRanges;
 import dev.carrel.engine.host.Json;
+import dev.carrel.engine.host.ProcPaths;
 import dev.carrel.engine.host.RootTree;
+import dev.carrel.engine.host.Settled;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.SandboxId;
 import java.nio.file.Files;
@@ -37,33 +41,6 @@ record Bundle(
   static final Path STAGE = Path.of("/run/carrel-stage");
 
   private static final String GROUPS = "/carrel-oci/";
-  private static final int BLOCK = 8192;
-
-  private static final List<String> MASKED =
-      List.of(
-          "acpi",
-          "asound",
-          "config.gz",
-          "driver",
-          "interrupts",
-          "kallsyms",
-          "kcore",
-          "key-users",
-          "keys",
-          "kmsg",
-          "kpagecgroup",
-          "kpagecount",
-          "kpageflags",
-          "latency_stats",
-          "pagetypeinfo",
-          "sched_debug",
-          "scsi",
-          "slabinfo",
-          "sysrq-trigger",
-          "timer_list",
-          "timer_stats",
-          "vmallocinfo");
-  private static final List<String> READ_ONLY = List.of("sys", "irq", "bus", "fs", "tty");
 
   /** What the guest gives up by itself but for changing to the sandbox's user and ending it. */
   private static final List<String> CAPABILITIES =
@@ -158,10 +135,8 @@ record Bundle(
             "ptmxmode=0666",
             "mode=0620",
             "gid=5"));
-    // What is in memory stays together at 7/8 of the memory limit.
-    long rest = limits.memory().bytes() / 8 * 7 - (onVolume ? 0 : limits.disk().bytes());
-    mounts.add(memory("/dev/shm", rest / 3, "mode=1777", "noexec"));
-    mounts.add(memory("/tmp", rest / 3 * 2, "mode=1777"));
+    mounts.add(memory("/dev/shm", Settled.shared(limits, onVolume), "mode=1777", "noexec"));
+    mounts.add(memory("/tmp", Settled.temporary(limits, onVolume), "mode=1777"));
     mounts.add(
         onVolume
             ? mount(
@@ -187,8 +162,7 @@ record Bundle(
   private Map<String, Object> memory(String target, long bytes, String... more) {
     var options = new ArrayList<>(List.of("nosuid", "nodev", "size=" + bytes));
     if (runtime != OciRuntime.RUNSC) {
-      // An inode costs about a kilobyte that no size counts: one for each 8 KiB.
-      options.add("nr_inodes=" + (bytes / BLOCK + 256));
+      options.add("nr_inodes=" + Settled.inodes(bytes));
     }
     options.addAll(List.of(more));
     return mount(target, "tmpfs", "tmpfs", options.toArray(String[]::new));
@@ -216,8 +190,8 @@ record Bundle(
     linux.put("namespaces", namespaces.stream().map(type -> Map.of("type", type)).toList());
     linux.put("cgroupsPath", groupOf(id));
     linux.put("resources", resources());
-    linux.put("maskedPaths", MASKED.stream().map(name -> "/proc/" + name).toList());
-    linux.put("readonlyPaths", READ_ONLY.stream().map(name -> "/proc/" + name).toList());
+    linux.put("maskedPaths", ProcPaths.MASKED);
+    linux.put("readonlyPaths", ProcPaths.READ_ONLY);
     return linux;
   }
 

@@ -1,20 +1,18 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.Complaint;
 import dev.carrel.engine.host.Hierarchies;
-import dev.carrel.spi.ErrorCode;
-import dev.carrel.spi.SandboxException;
-import dev.carrel.spi.Text;
+import dev.carrel.engine.host.ImageVolumes;
+import dev.carrel.engine.host.MachineState;
 import dev.carrel.spi.VolumeId;
 import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Companion {
   private static final long SECONDS = 120;
-  private static final int MAX_MESSAGE = 700;
 
   private final OciRuntime runtime;
   private final Path guestProgram;
@@ -42,12 +39,16 @@ final class Companion {
     this.hierarchies = Hierarchies.ofThisHost();
   }
 
+  Path image(VolumeId volume) {
+    return ImageVolumes.image(volumeDirectory, volume);
+  }
+
   Hierarchies hierarchies() {
     return hierarchies;
   }
 
   /** Returns when the runtime says that the machine runs. */
-  void run(MachineFolder folder, MachineFolder.State state, @Nullable Path egressFolder)
+  void run(MachineFolder folder, MachineState state, @Nullable Path egressFolder)
       throws IOException {
     List<String> command = begin("run", folder);
     command.addAll(List.of("--bind", "root=" + folder.root()));
@@ -65,7 +66,7 @@ final class Companion {
     Optional<Path> events = hierarchies.group(Bundle.groupOf(folder.id())).oomEvents();
     events.ifPresent(file -> command.addAll(List.of("--events", file.toString())));
     if (finish(command, folder) != 0) {
-      throw failure(folder.tail());
+      throw Complaint.of(folder.tail());
     }
   }
 
@@ -89,30 +90,10 @@ final class Companion {
     Path said = Files.createTempFile("carrel-", ".log");
     try {
       if (finish(command, said) != 0) {
-        throw failure(Files.readString(said).strip());
+        throw Complaint.of(Files.readString(said).strip());
       }
     } finally {
       Files.delete(said);
-    }
-  }
-
-  /** Whether a loop device has it; that ends a little after the last process that saw it. */
-  boolean holds(VolumeId volume) {
-    String image = volumeDirectory.resolve(volume.value() + ".img").toString();
-    try (Stream<Path> devices = Files.list(Path.of("/sys/block"))) {
-      return devices
-          .filter(device -> String.valueOf(device.getFileName()).startsWith("loop"))
-          .anyMatch(device -> isBackedBy(device.resolve("loop/backing_file"), image));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static boolean isBackedBy(Path file, String image) {
-    try {
-      return Files.readString(file).strip().equals(image);
-    } catch (IOException e) {
-      return false; // free, or let go while we looked
     }
   }
 
@@ -160,23 +141,5 @@ final class Companion {
     } finally {
       process.destroyForcibly();
     }
-  }
-
-  /** The last line with a kind, and what the runtime said before it. */
-  static SandboxException failure(String log) {
-    String message =
-        "start: " + Text.printable(log.replace('\t', ' ').replace('\n', ' '), MAX_MESSAGE);
-    String kind =
-        log.lines()
-            .filter(line -> line.indexOf('\t') > 0)
-            .map(line -> line.substring(0, line.indexOf('\t')))
-            .reduce("engine", (_, last) -> last);
-    return switch (kind) {
-      case "isolation" -> new SandboxException(ErrorCode.ISOLATION_NOT_AVAILABLE, message);
-      case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
-      case "not_found" -> new SandboxException(ErrorCode.VOLUME_NOT_FOUND, message);
-      case "no_space" -> new SandboxException(ErrorCode.NO_SPACE, message);
-      default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
-    };
   }
 }

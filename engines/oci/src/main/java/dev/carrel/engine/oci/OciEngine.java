@@ -1,12 +1,17 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.Complaint;
 import dev.carrel.engine.host.GuestSocket;
+import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.IdRanges;
+import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.Inspection;
+import dev.carrel.engine.host.MachineState;
 import dev.carrel.engine.host.Measures;
 import dev.carrel.engine.host.RootTree;
+import dev.carrel.engine.host.Settled;
 import dev.carrel.spi.Capabilities;
-import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
@@ -113,10 +118,10 @@ final class OciEngine implements Engine {
 
   private OciMachine launch(MachineFolder folder, MachineSpec spec, Set<String> excused)
       throws IOException {
-    Limits limits = settle(spec);
+    Limits limits = Settled.limits(spec);
     OptionalInt base =
         runtime.mapsIds() ? OptionalInt.of(IdRanges.claim(folder.path())) : OptionalInt.empty();
-    var state = new MachineFolder.State(limits, base, spec.volume(), Optional.empty(), List.of());
+    var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
     folder.write(state);
     RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
     Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
@@ -153,10 +158,12 @@ final class OciEngine implements Engine {
   }
 
   private OciMachine measured(
-      MachineFolder folder, MachineFolder.State state, HostProcess first, Set<String> excused)
+      MachineFolder folder, MachineState state, HostProcess first, Set<String> excused)
       throws IOException {
     Limits limits =
-        state.volume() == null ? state.limits() : withDisk(state.limits(), folder.volumeSize());
+        state.volume() == null
+            ? state.limits()
+            : Settled.withDisk(state.limits(), folder.volumeSize());
     Isolation isolation = inspect(folder, first, limits, state.volume());
     List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
     if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {
@@ -167,7 +174,7 @@ final class OciEngine implements Engine {
           .withHint("mend it on the host, or accept its absence with native.allow-missing");
     }
     var recorded =
-        new MachineFolder.State(
+        new MachineState(
             limits, state.base(), state.volume(), Optional.of(first), isolation.measures());
     folder.write(recorded);
     return new OciMachine(folder, recorded, remains);
@@ -182,9 +189,9 @@ final class OciEngine implements Engine {
     var inspection = new Inspection(first.pid());
     inspection.namespaces(measures).limits(measures, group, limits);
     if (runtime == OciRuntime.RUNSC) {
-      requireOtherKernel(report);
-      long rest = limits.memory().bytes() / 8 * 7 - (volume == null ? limits.disk().bytes() : 0);
-      Gvisor.describe(measures, group, limits.disk().bytes(), rest / 3 * 2);
+      Gvisor.requireOtherKernel(report);
+      long temporary = Settled.temporary(limits, volume != null);
+      Gvisor.describe(measures, group, limits.disk().bytes(), temporary);
       measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");
     } else {
       inspection.ids(measures).files(measures).openFiles(measures, limits.openFiles());
@@ -199,41 +206,12 @@ final class OciEngine implements Engine {
     return measures.as(runtime.strength());
   }
 
-  private static void requireOtherKernel(List<String> report) throws IOException {
-    Path kernel = Path.of("/proc/sys/kernel");
-    String host =
-        Files.readString(kernel.resolve("osrelease")).strip()
-            + " "
-            + Files.readString(kernel.resolve("version")).strip();
-    if (!Gvisor.isOtherKernel(report, host)) {
-      throw new SandboxException(
-          ErrorCode.ISOLATION_NOT_AVAILABLE,
-          "start, kernel: the machine sees this host's kernel, so this is not gVisor");
-    }
-  }
-
-  /** What can be in force together: files in memory stay below the memory limit. */
-  private static Limits settle(MachineSpec spec) throws IOException {
-    Limits limits = spec.limits();
-    long most = limits.memory().bytes() / 4 * 3;
-    Limits settled =
-        spec.volume() == null && limits.disk().bytes() > most
-            ? withDisk(limits, new DataSize(most))
-            : limits;
-    int files = (int) Math.min(settled.openFiles(), Probe.hardOpenFiles());
-    return new Limits(settled.memory(), settled.cpus(), settled.pids(), settled.disk(), files);
-  }
-
-  private static Limits withDisk(Limits limits, DataSize disk) {
-    return new Limits(limits.memory(), limits.cpus(), limits.pids(), disk, limits.openFiles());
-  }
-
   private static void awaitAnswer(MachineFolder folder, HostProcess first) throws IOException {
     long end = System.nanoTime() + START.toNanos();
     IOException last = new IOException("it never answered");
     while (System.nanoTime() - end < 0) {
       if (folder.end().isPresent() || !first.alive()) {
-        throw Companion.failure("the guest ended: " + folder.tail());
+        throw Complaint.of("the guest ended: " + folder.tail());
       }
       try {
         if (GuestSocket.answers(folder.socket())) {
@@ -257,11 +235,13 @@ final class OciEngine implements Engine {
 
   @Override
   public Optional<Volumes> volumes() {
-    return probe.possible() ? Optional.of(new OciVolumes(volumeDirectory, this)) : Optional.empty();
+    return probe.possible()
+        ? Optional.of(new ImageVolumes(volumeDirectory, this::copyVolume))
+        : Optional.empty();
   }
 
   /** At one moment of whoever has it. */
-  void copyVolume(VolumeId from, VolumeId to) throws IOException {
+  private void copyVolume(VolumeId from, VolumeId to) throws IOException {
     if (Files.notExists(volumeDirectory.resolve(from.value() + ".img"))) {
       throw new SandboxException(ErrorCode.VOLUME_NOT_FOUND, "copy volume: no volume " + from);
     }
@@ -311,7 +291,7 @@ final class OciEngine implements Engine {
         if (known.contains(folder.id())) {
           continue;
         }
-        MachineFolder.State state = folder.read();
+        MachineState state = folder.read();
         String argument = folder.id().value();
         if (state.first().filter(first -> first.runsWith(argument)).isPresent()
             && folder.end().isEmpty()) {

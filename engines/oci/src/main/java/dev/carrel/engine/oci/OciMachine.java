@@ -3,6 +3,7 @@ package dev.carrel.engine.oci;
 import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.MachineState;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
@@ -23,17 +24,17 @@ final class OciMachine implements Machine {
   private final ControlGroup group;
   private final Isolation isolation;
   private final ReentrantLock changing = new ReentrantLock();
-  private volatile MachineFolder.State state;
+  private volatile MachineState state;
   private volatile Usage last = Usage.NONE;
   private volatile boolean paused;
   private volatile boolean destroyed;
 
-  OciMachine(MachineFolder folder, MachineFolder.State state, Remains remains) throws IOException {
+  OciMachine(MachineFolder folder, MachineState state, Remains remains) throws IOException {
     this.folder = folder;
     this.state = state;
     this.remains = remains;
     this.group = remains.group(folder.id());
-    this.isolation = state.isolation(folder.runtime());
+    this.isolation = state.isolation(folder.runtime().strength());
     this.paused = group.freezes() && group.frozen();
   }
 
@@ -57,7 +58,7 @@ final class OciMachine implements Machine {
     return GuestSocket.connect(folder.socket());
   }
 
-  MachineFolder.State state() {
+  MachineState state() {
     return state;
   }
 

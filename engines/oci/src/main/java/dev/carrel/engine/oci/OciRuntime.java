@@ -1,5 +1,6 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.Hierarchies;
 import dev.carrel.spi.Isolation.Strength;
 import java.nio.file.Files;
@@ -89,15 +90,6 @@ enum OciRuntime {
    * What a machine of this runtime never has, or never shows, for a reason that no host can mend.
    */
   Set<String> neverHas() {
-    return this == RUNSC
-        ? Set.of(
-            "landlock",
-            "uid-range",
-            "own-guest-uid",
-            "memory-limit",
-            "pids-limit",
-            "no-capabilities",
-            "no-new-privileges")
-        : Set.of();
+    return this == RUNSC ? Gvisor.NEVER_HAS : Set.of();
   }
 }

@@ -1,5 +1,7 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.KnownFlaws;
 import dev.carrel.engine.host.Measures;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.DataSize;
@@ -40,19 +42,9 @@ final class Probe {
     this.allowMissing = allowMissing;
   }
 
-  /** The number of open files that nobody here can go beyond. */
-  static long hardOpenFiles() throws IOException {
-    return Files.readAllLines(Path.of("/proc/self/limits")).stream()
-        .filter(line -> line.startsWith("Max open files"))
-        .map(line -> line.split("\\s{2,}", -1)[2])
-        .mapToLong(text -> text.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(text))
-        .findFirst()
-        .orElse(Long.MAX_VALUE);
-  }
-
   /** Whether there is anything to look at; measures nothing. */
   boolean possible() {
-    return runtime.program().isPresent() && isRoot();
+    return runtime.program().isPresent() && HostProcess.isRoot();
   }
 
   Capabilities look(Function<MachineSpec, OciMachine> start) {
@@ -66,7 +58,7 @@ final class Probe {
     if (!Files.isExecutable(guestProgram)) {
       return unusable(version, "there is no program " + guestProgram + "; build the guest");
     }
-    if (!isRoot()) {
+    if (!HostProcess.isRoot()) {
       return unusable(
           version, "it is driven as root only; the engine 'native' needs no privileges");
     }
@@ -82,7 +74,7 @@ final class Probe {
   }
 
   private Capabilities judge(String version, Isolation isolation) {
-    var problems = new ArrayList<>(KnownFlaws.of(runtime, version));
+    var problems = new ArrayList<>(KnownFlaws.of(runtime.engineName(), version));
     boolean usable = true;
     for (Measure measure : isolation.measures()) {
       if (measure.applied() || measure.name().equals(Measures.VOLUME)) {
@@ -103,15 +95,6 @@ final class Probe {
   private Capabilities unusable(String version, String problem) {
     var none = new Isolation(Isolation.Strength.NONE, List.of());
     return new Capabilities(runtime.engineName(), version, false, none, List.of(problem));
-  }
-
-  private static boolean isRoot() {
-    try {
-      return Files.readAllLines(Path.of("/proc/self/status")).stream()
-          .anyMatch(line -> line.startsWith("Uid:\t0\t0"));
-    } catch (IOException e) {
-      return false;
-    }
   }
 
   /** Its own words, for example {@code runc version 1.1.5}. */

@@ -3,20 +3,21 @@ package dev.carrel.engine.oci;
 import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.Hierarchies;
 import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.IdRanges;
+import dev.carrel.engine.host.LoopDevices;
+import dev.carrel.engine.host.MachineState;
+import dev.carrel.engine.host.Patience;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Ends a machine in whatever state it is, and leaves nothing of it but its volume. */
 final class Remains {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
-  private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final Companion companion;
   private final Hierarchies hierarchies;
@@ -53,11 +54,13 @@ final class Remains {
           group.remove();
           return !group.exists();
         });
-    MachineFolder.State state = folder.read();
+    MachineState state = folder.read();
     var base = state.base();
     VolumeId volume = state.volume();
     // One that never came so far may have found it with another machine.
-    if (volume != null && folder.hasMounted() && !await(() -> !companion.holds(volume))) {
+    if (volume != null
+        && folder.hasMounted()
+        && !await(() -> !LoopDevices.hold(companion.image(volume)))) {
       throw new IOException("a loop device does not let go of " + volume);
     }
     folder.remove();
@@ -72,16 +75,6 @@ final class Remains {
   }
 
   private static boolean await(BooleanSupplier condition) {
-    // The JDK gives no event for the end of a process that is not its child.
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    long pause = TimeUnit.MICROSECONDS.toNanos(500);
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - end > 0) {
-        return false;
-      }
-      LockSupport.parkNanos(pause);
-      pause = Math.min(2 * pause, LONGEST_PAUSE);
-    }
-    return true;
+    return Patience.until(PATIENCE, condition);
   }
 }

@@ -1,6 +1,5 @@
-package dev.carrel.engine.oci;
+package dev.carrel.engine.host;
 
-import dev.carrel.engine.host.HostTree;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
@@ -17,21 +16,31 @@ import java.util.stream.Stream;
  * The same image files that the engine {@code native} keeps: an ext4 each, locked as long as a loop
  * device has it.
  */
-final class OciVolumes implements Volumes {
+public final class ImageVolumes implements Volumes {
   private static final Pattern NAME = Pattern.compile("(vo[a-z2-7]{14})\\.img");
 
   private final Path directory;
-  private final OciEngine engine;
+  private final Copier copier;
 
-  OciVolumes(Path directory, OciEngine engine) {
+  public ImageVolumes(Path directory, Copier copier) {
     this.directory = directory;
-    this.engine = engine;
+    this.copier = copier;
+  }
+
+  /** Copies one at one moment of whoever has it. */
+  public interface Copier {
+    void copy(VolumeId from, VolumeId to) throws IOException;
+  }
+
+  /** The file of a volume. */
+  public static Path image(Path directory, VolumeId id) {
+    return directory.resolve(id.value() + ".img");
   }
 
   @Override
   public void copy(VolumeId from, VolumeId to) {
     try {
-      engine.copyVolume(from, to);
+      copier.copy(from, to);
     } catch (IOException e) {
       throw failed("copy volume " + from, e);
     }
@@ -75,7 +84,7 @@ final class OciVolumes implements Volumes {
   }
 
   private Path image(VolumeId id) {
-    return directory.resolve(id.value() + ".img");
+    return image(directory, id);
   }
 
   private static SandboxException failed(String doing, IOException e) {

@@ -1,28 +1,42 @@
-package dev.carrel.engine.oci;
+package dev.carrel.engine.host;
 
-import dev.carrel.engine.host.ControlGroup;
-import dev.carrel.engine.host.Measures;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 /** In what a machine with a kernel of its own differs, and how its limits are to be read. */
-final class Gvisor {
+public final class Gvisor {
   /** For the kernel itself and its file server, which share the machine's control group. */
-  static final long OVERHEAD = 128L << 20;
+  public static final long OVERHEAD = 128L << 20;
 
   /** A kernel without a thread to spare does not refuse a fork: it dies. */
   private static final long MIN_THREADS = 1024;
 
   private static final int THREADS_PER_PROCESS = 4;
 
+  /** What a machine of this kind never has, or never shows, for a reason that no host can mend. */
+  public static final Set<String> NEVER_HAS =
+      Set.of(
+          "landlock",
+          "uid-range",
+          "own-guest-uid",
+          "memory-limit",
+          "pids-limit",
+          "no-capabilities",
+          "no-new-privileges");
+
   private Gvisor() {}
 
-  static long threads(int pids) {
+  public static long threads(int pids) {
     return MIN_THREADS + (long) THREADS_PER_PROCESS * pids;
   }
 
   /** What the host's view of gVisor cannot show, or would show wrongly. */
-  static void describe(Measures measures, ControlGroup group, long disk, long temporary)
+  public static void describe(Measures measures, ControlGroup group, long disk, long temporary)
       throws IOException {
     measures
         .missing("uid-range", "gVisor's own ids; files of the host are reached by its file server")
@@ -44,8 +58,22 @@ final class Gvisor {
         .applied("tmpfs-tmp", temporary + " bytes in gVisor's memory");
   }
 
+  /** Fails where the guest, by its report, runs on this host's kernel after all. */
+  public static void requireOtherKernel(List<String> report) throws IOException {
+    Path kernel = Path.of("/proc/sys/kernel");
+    String host =
+        Files.readString(kernel.resolve("osrelease")).strip()
+            + " "
+            + Files.readString(kernel.resolve("version")).strip();
+    if (!isOtherKernel(report, host)) {
+      throw new SandboxException(
+          ErrorCode.ISOLATION_NOT_AVAILABLE,
+          "start, kernel: the machine sees this host's kernel, so this is not gVisor");
+    }
+  }
+
   /** Whether the guest, by its report, runs on another kernel than this host's. */
-  static boolean isOtherKernel(List<String> report, String hostVersion) {
+  private static boolean isOtherKernel(List<String> report, String hostVersion) {
     return report.stream()
         .filter(line -> line.startsWith("=kernel "))
         .map(line -> line.substring("=kernel ".length()).strip())

@@ -1,4 +1,4 @@
-package dev.carrel.engine.oci;
+package dev.carrel.engine.host;
 
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -13,8 +13,8 @@ import java.util.concurrent.ThreadLocalRandom;
  * the machines' folders, so that two servers never give the same ids out; a link that leads nowhere
  * is free.
  */
-final class IdRanges {
-  static final int RANGE = 65_536;
+public final class IdRanges {
+  public static final int RANGE = 65_536;
 
   /** Above what the engine {@code native} gives out. */
   private static final int BASE = 0x6000_0000;
@@ -25,7 +25,7 @@ final class IdRanges {
   private IdRanges() {}
 
   /** The first id of a range that is nobody else's as long as the folder exists. */
-  static int claim(Path machineFolder) throws IOException {
+  public static int claim(Path machineFolder) throws IOException {
     if (!Files.isDirectory(REGISTRY)) {
       Files.createDirectories(
           REGISTRY,
@@ -45,7 +45,7 @@ final class IdRanges {
     throw new IOException("all " + SLOTS + " ranges of ids are in use");
   }
 
-  static void release(int base) throws IOException {
+  public static void release(int base) throws IOException {
     Files.deleteIfExists(link((base - BASE) / RANGE));
   }
 

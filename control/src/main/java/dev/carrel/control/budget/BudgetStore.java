@@ -9,7 +9,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalLong;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
@@ -49,14 +48,14 @@ final class BudgetStore {
         scope.name());
   }
 
-  static OptionalLong counted(Handle handle, SandboxId sandbox) {
+  /** How far each machine was counted. */
+  static Map<SandboxId, Long> counted(Handle handle) {
     return handle
-        .createQuery("SELECT cpu_nanos FROM budget_meter WHERE sandbox_id = :id")
-        .bind("id", sandbox.value())
-        .mapTo(Long.class)
-        .findOne()
-        .map(OptionalLong::of)
-        .orElseGet(OptionalLong::empty);
+        .createQuery("SELECT sandbox_id, cpu_nanos FROM budget_meter")
+        .map(
+            (row, _) ->
+                Map.entry(new SandboxId(row.getString("sandbox_id")), row.getLong("cpu_nanos")))
+        .collectToMap(Map.Entry::getKey, Map.Entry::getValue);
   }
 
   static void counted(Handle handle, SandboxId sandbox, long nanos) {

@@ -48,6 +48,8 @@ public final class Budgets implements SandboxListener, AutoCloseable {
   private final Events events;
   private final Map<Scope, Account> accounts = new ConcurrentHashMap<>();
   private final Map<SandboxId, Meter> meters = new ConcurrentHashMap<>();
+  // Of machines that an earlier process started, until they are found again.
+  private final Map<SandboxId, Long> countedBefore;
   private final Set<SandboxId> ending = ConcurrentHashMap.newKeySet();
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread sampling;
@@ -58,6 +60,7 @@ public final class Budgets implements SandboxListener, AutoCloseable {
     this.audit = audit;
     this.events = events;
     database.read(BudgetStore::all).forEach(account -> accounts.put(account.scope(), account));
+    this.countedBefore = new ConcurrentHashMap<>(database.read(BudgetStore::counted));
     this.sampling = Thread.ofVirtual().name("budgets").unstarted(this::sample);
   }
 
@@ -155,10 +158,10 @@ public final class Budgets implements SandboxListener, AutoCloseable {
 
   @Override
   public void started(RunningSandbox sandbox) {
-    long before = database.read(handle -> BudgetStore.counted(handle, sandbox.id())).orElse(0);
+    Long before = countedBefore.remove(sandbox.id());
     // One that was started anew counts from nothing again.
-    boolean same = sandbox.usage().cpuNanos() >= before;
-    meters.put(sandbox.id(), new Meter(sandbox, same ? before : 0));
+    long counted = before != null && sandbox.usage().cpuNanos() >= before ? before : 0;
+    meters.put(sandbox.id(), new Meter(sandbox, counted));
   }
 
   @Override

@@ -51,11 +51,12 @@ public final class Database implements AutoCloseable {
 
   private final ReentrantLock writing = new ReentrantLock(true);
   private final Connection writerConnection;
-  private final Jdbi writer;
+  // Kept open: to open a handle takes Jdbi longer than a row takes SQLite.
+  private final Handle writer;
   private PreparedStatement begin;
   private PreparedStatement commit;
   private final List<Connection> readerConnections = new ArrayList<>();
-  private final BlockingQueue<Jdbi> readers = new ArrayBlockingQueue<>(READERS);
+  private final BlockingQueue<Handle> readers = new ArrayBlockingQueue<>(READERS);
   private final BlockingQueue<Pending> pending = new LinkedBlockingQueue<>(MAX_PENDING);
   private final Queue<Joint> joint = new ConcurrentLinkedQueue<>();
   // Of the transaction under way; for who writes.
@@ -71,11 +72,11 @@ public final class Database implements AutoCloseable {
     begin = writerConnection.prepareStatement("BEGIN IMMEDIATE");
     commit = writerConnection.prepareStatement("COMMIT");
     checkpoints = new WalCheckpoints(source.getConnection(), file, writing);
-    writer = jdbi(writerConnection);
+    writer = handle(writerConnection);
     for (int i = 0; i < READERS; i++) {
       Connection connection = source.getConnection();
       readerConnections.add(connection);
-      readers.add(jdbi(connection));
+      readers.add(handle(connection));
     }
     batches = Thread.ofPlatform().daemon().name("store-batches").start(this::writeBatches);
   }
@@ -146,9 +147,9 @@ public final class Database implements AutoCloseable {
   }
 
   public <T> T read(HandleCallback<T, RuntimeException> work) {
-    Jdbi reader = takeReader();
+    Handle reader = takeReader();
     try {
-      return reader.withHandle(work);
+      return work.withHandle(reader);
     } catch (JdbiException e) {
       throw StoreFailures.explained(e);
     } finally {
@@ -203,20 +204,22 @@ public final class Database implements AutoCloseable {
     config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
     config.setTransactionMode(SQLiteConfig.TransactionMode.IMMEDIATE);
     config.enforceForeignKeys(true);
+    // Else each change is followed by a query for the key it made, and nobody asks for that.
+    config.setGetGeneratedKeys(false);
     config.setBusyTimeout(10_000);
     var source = new SQLiteDataSource(config);
     source.setUrl("jdbc:sqlite:" + file);
     return source;
   }
 
-  private static Jdbi jdbi(Connection connection) {
+  private static Handle handle(Connection connection) {
     Jdbi jdbi = Jdbi.create(connection);
     // By default a failure shows the bound values, and some of ours are secret.
     jdbi.getConfig(StatementExceptions.class)
         .setMessageRendering(StatementExceptions.MessageRendering.NONE);
     var statements = new KeptStatements();
     jdbi.setStatementBuilderFactory(_ -> statements);
-    return jdbi;
+    return jdbi.open();
   }
 
   private static void migrate(SQLiteDataSource source) throws SQLException {
@@ -250,15 +253,10 @@ public final class Database implements AutoCloseable {
   }
 
   private <T> T transaction(HandleCallback<T, RuntimeException> work) {
-    boolean committed = false;
     try {
-      T result = writer.inTransaction(work);
-      committed = true;
-      return result;
+      return committed(() -> work.withHandle(writer));
     } catch (JdbiException e) {
       throw StoreFailures.explained(e);
-    } finally {
-      settle(committed);
     }
   }
 
@@ -286,14 +284,24 @@ public final class Database implements AutoCloseable {
 
   // Without Jdbi, which takes longer than SQLite does: requests wait for this.
   private void joint(List<Joint> items) {
+    committed(
+        () -> {
+          for (Joint item : items) {
+            item.work.on(writerConnection);
+          }
+          return true;
+        });
+  }
+
+  /** Between BEGIN and COMMIT, prepared once; what the work throws rolls back. */
+  private <T> T committed(Work<T> work) {
     boolean committed = false;
     try {
       begin.execute();
-      for (Joint item : items) {
-        item.work.on(writerConnection);
-      }
+      T result = work.run();
       commit.execute();
       committed = true;
+      return result;
     } catch (SQLException e) {
       throw StoreFailures.explained(e);
     } finally {
@@ -402,7 +410,7 @@ public final class Database implements AutoCloseable {
     }
   }
 
-  private Jdbi takeReader() {
+  private Handle takeReader() {
     boolean interrupted = false;
     try {
       while (true) {
@@ -447,6 +455,10 @@ public final class Database implements AutoCloseable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private interface Work<T> {
+    T run() throws SQLException;
   }
 
   /** What is written in one transaction with the work of others. */

@@ -25,6 +25,10 @@ final class ServerBench {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int SPACING_MILLIS = 50;
   private static final int MAX_ALIVE = 50;
+  private static final int FIRST = 20;
+  // Per sample that is taken afterwards: the compiler's thresholds are counted in thousands.
+  private static final int USE = 10;
+  private static final int LIVES = 2;
 
   private final ServerProcess server;
   private final Report report;
@@ -38,6 +42,8 @@ final class ServerBench {
 
   void measure() throws Exception {
     try (HttpConnection http = server.connect()) {
+      justStarted(http);
+      use(http);
       report.add(Row.floor(HEALTH, Samples.time(count * 5, 0, () -> http.get("/health"))));
       String box = create(http);
       inOneSandbox(http, SANDBOXES + "/" + box);
@@ -45,6 +51,36 @@ final class ServerBench {
       lifecycles(http);
     }
     burst();
+  }
+
+  /** What the first requests take, while the machine code of their paths is being made. */
+  private void justStarted(HttpConnection http) throws Exception {
+    Samples creates = Samples.time(FIRST, 0, () -> delete(http, create(http)));
+    report.add(Row.floor("first creates and deletes after the start", creates));
+    String box = SANDBOXES + "/" + create(http);
+    Samples execs = Samples.time(FIRST, 0, () -> http.post(box + "/exec", TRUE));
+    report.add(Row.floor("first execs after the start", execs));
+    http.delete(box);
+  }
+
+  /** Brings the server to where it is after some minutes of work. */
+  private void use(HttpConnection http) throws Exception {
+    String box = SANDBOXES + "/" + create(http);
+    for (int i = 0; i < count * USE; i++) {
+      http.post(box + "/code", ONE_PLUS_ONE);
+      http.post(box + "/exec", TRUE);
+    }
+    http.delete(box);
+    for (int i = 0; i < count * LIVES; i++) {
+      String one = create(http);
+      http.post(SANDBOXES + "/" + one + "/code", ONE_PLUS_ONE);
+      delete(http, one);
+    }
+  }
+
+  private static String delete(HttpConnection http, String box) throws IOException {
+    http.delete(SANDBOXES + "/" + box);
+    return box;
   }
 
   private void inOneSandbox(HttpConnection http, String box) throws Exception {

@@ -169,6 +169,11 @@ public final class BenchCommand implements Callable<Integer> {
       attempt(report, "requests", bench::measure);
       attempt(report, "memory", bench::memory);
       attempt(report, "throughput", bench::throughput);
+      if (Processes.find("rg").isPresent()) {
+        attempt(report, "search", new SearchBench(server, report)::measure);
+      } else {
+        report.notRun("search", "its peer is not installed (apt-get install ripgrep)");
+      }
       attempt(report, "leaks", () -> leaks(report, server));
     }
   }

@@ -21,9 +21,9 @@ usage(void)
 {
 	fprintf(stderr,
 		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH [--egress-port-file FILE]]\n"
-		"                  [--name ID] [--confine FILE [--allow-missing NAMES]]\n"
+		"                  [--name ID] [--confine FILE [--allow-missing NAMES]] [--ids BASE] [--hold 1]\n"
 		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
-		"       guest oci run|delete …, guest volume copy …: see oci.c and oci_volume.c\n"
+		"       guest oci run|delete …, guest volume copy|place …: see oci.c and oci_volume.c\n"
 		"       guest version\n");
 	return 2;
 }
@@ -101,11 +101,26 @@ confine(const char *path, const char *allowed)
 	return good;
 }
 
+/* Whoever made the sandbox is not done with it: it connects, does the rest, and hangs up. */
+static bool
+await_go(int listener)
+{
+	char byte;
+	int maker;
+	while ((maker = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) < 0)
+		if (errno != EINTR && errno != ECONNABORTED)
+			return false;
+	while (read(maker, &byte, 1) > 0)
+		;
+	return close(maker) == 0;
+}
+
 static int
 init_main(int argc, char **argv)
 {
 	struct guest_options options = {.workspace = "/workspace", .uid = geteuid(), .gid = getegid()};
-	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "";
+	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "", *held = NULL;
+	uint32_t ids = 0; /* 0: those that we have */
 	for (int i = 0; i < argc; i += 2) {
 		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (value == NULL)
@@ -126,18 +141,28 @@ init_main(int argc, char **argv)
 			allowed = value;
 		else if (strcmp(name, "--name") == 0)
 			continue; /* for whoever looks for us among the host's processes */
+		else if (strcmp(name, "--hold") == 0)
+			held = value;
+		else if (strcmp(name, "--ids") == 0 && (!read_id(value, &ids) || ids == 0))
+			return usage();
+		else if (strcmp(name, "--ids") == 0)
+			continue;
 		else if (strcmp(name, "--uid") == 0 ? !read_id(value, &options.uid)
 						    : strcmp(name, "--gid") != 0 || !read_id(value, &options.gid))
 			return usage();
 	}
 	if (socket_path == NULL)
 		return usage();
+	if (ids != 0 && !take_own_ids(ids))
+		return 1;
 	options.own_uid = options.uid != geteuid();
 	if (token_file != NULL && (options.token = read_token(token_file)) == NULL)
 		return complain("cannot read the token in", token_file);
 	options.listener = listen_on(socket_path);
 	if (options.listener < 0)
 		return complain("cannot listen on", socket_path);
+	if (held != NULL && !await_go(options.listener))
+		return complain("cannot wait on", socket_path);
 	if (report != NULL && !confine(report, allowed))
 		return 1;
 	int status = guest_run(&options);

@@ -119,42 +119,6 @@ bind_one(const struct order *order, const char *bind, struct failure *failure)
 	return true;
 }
 
-/* A user namespace whose only use is to name a mapping of ids. */
-static int
-open_mapping(int64_t base, struct failure *failure)
-{
-	char path[64], map[64];
-	int ends[2], namespace = -1;
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return failed(failure, "volume", "pipe") ? 0 : -1;
-	pid_t child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
-	if (child == 0) {
-		char go;
-		close(ends[1]);
-		_exit(read(ends[0], &go, 1) < 0);
-	}
-	snprintf(map, sizeof map, "0 %lld 65536", (long long)base);
-	static const char *const files[] = {"uid_map", "gid_map"};
-	bool good = child > 0;
-	for (int i = 0; good && i < 2; i++) {
-		snprintf(path, sizeof path, "/proc/%d/%s", (int)child, files[i]);
-		int file = open(path, O_WRONLY | O_CLOEXEC);
-		good = file >= 0 && write_all(file, map, strlen(map));
-		if (file >= 0)
-			close(file);
-	}
-	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)child);
-	if (good)
-		namespace = open(path, O_RDONLY | O_CLOEXEC);
-	if (namespace < 0)
-		failed(failure, "volume", "a mapping of ids");
-	close(ends[0]);
-	close(ends[1]);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	return namespace;
-}
-
 /* Mounts the volume at <stage>/workspace and says how large it is in <folder>/volume. */
 static bool
 mount_volume(const struct order *order, struct failure *failure)
@@ -170,15 +134,8 @@ mount_volume(const struct order *order, struct failure *failure)
 		return false;
 	close(image);
 	close(folder);
-	if (order->base >= 0) {
-		int namespace = open_mapping(order->base, failure);
-		if (namespace < 0)
-			return false;
-		struct k_mount_attr attributes = {.set = K_MOUNT_ATTR_IDMAP, .userns = (uint64_t)namespace};
-		if (syscall(NR_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
-			return failed(failure, "volume", "mapping the volume's owners to the sandbox's");
-		close(namespace);
-	}
+	if (order->base >= 0 && !volume_map_owners(tree, order->base, failure))
+		return false;
 	snprintf(target, sizeof target, "%s/workspace", order->stage);
 	if (mkdir(target, 0755) != 0 || k_move_mount(tree, "", AT_FDCWD, target, K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		return failed(failure, "volume", target);

@@ -42,7 +42,7 @@ record Tool(String name, String purpose, List<String> probe, String remedy) {
           new Tool("runc", "a peer in bench", List.of("runc", "--version"), apt("runc")),
           new Tool(
               "docker",
-              "a peer in bench",
+              "the engine docker, and a peer in bench",
               List.of("docker", "version", "--format", "{{.Server.Version}}"),
               apt("docker.io") + ", then start it"));
 

@@ -21,7 +21,8 @@ final class ControlSettingsTest {
     assertThat(sandboxes.idleTimeout()).isEqualTo(Duration.ofMinutes(30));
     assertThat(sandboxes.defaultImage()).isEqualTo("host");
     assertThat(sandboxes.defaultEngine()).isEqualTo("auto");
-    assertThat(sandboxes.allowedEngines()).containsExactlyInAnyOrder("native", "crun", "runc");
+    assertThat(sandboxes.allowedEngines())
+        .containsExactlyInAnyOrder("native", "crun", "runc", "docker", "docker-runsc");
   }
 
   @Test

@@ -58,7 +58,8 @@ final class RunningServer implements AutoCloseable {
             configuration.control().dataDirectory().resolve("volumes"),
             configuration.control().libDirectory(),
             configuration.engine().allowMissing(),
-            configuration.engine().warm());
+            configuration.engine().warm(),
+            configuration.engine().daemon());
     var engines = new ArrayList<Engine>();
     for (EngineProvider provider : ServiceLoader.load(EngineProvider.class)) {
       engines.add(provider.create(settings));

@@ -14,19 +14,27 @@ import java.util.Set;
  * @param allowMissing names of {@link Isolation.Measure}s whose absence the operator accepts; each
  *     is reported
  * @param warm for engines that fork warm interpreters
+ * @param daemon for engines that need a daemon
  */
 public record EngineSettings(
     Path runDirectory,
     Path volumeDirectory,
     Path libDirectory,
     Set<String> allowMissing,
-    WarmSettings warm) {
+    WarmSettings warm,
+    DaemonSettings daemon) {
   public EngineSettings {
     allowMissing = Set.copyOf(allowMissing);
   }
 
   public EngineSettings(
       Path runDirectory, Path volumeDirectory, Path libDirectory, Set<String> allowMissing) {
-    this(runDirectory, volumeDirectory, libDirectory, allowMissing, WarmSettings.defaults());
+    this(
+        runDirectory,
+        volumeDirectory,
+        libDirectory,
+        allowMissing,
+        WarmSettings.defaults(),
+        DaemonSettings.usual());
   }
 }

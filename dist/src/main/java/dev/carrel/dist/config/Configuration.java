@@ -45,7 +45,7 @@ public record Configuration(
   }
 
   static Configuration from(Settings settings, Environment environment) {
-    EngineConfig engine = EngineConfig.from(settings);
+    EngineConfig engine = EngineConfig.from(settings, environment);
     StorageConfig storage = StorageConfig.from(settings, environment);
     var configuration =
         new Configuration(

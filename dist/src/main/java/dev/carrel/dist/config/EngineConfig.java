@@ -1,7 +1,9 @@
 package dev.carrel.dist.config;
 
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.WarmSettings;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Set;
 
@@ -14,9 +16,18 @@ import java.util.Set;
  * @param allowMissing isolation measures whose absence on this host the operator accepts; each
  *     sandbox reports it
  * @param warm how long one warm interpreter is used
+ * @param daemon where that of Docker or Podman is
  */
 public record EngineConfig(
-    String preferred, Set<String> allowed, Set<String> allowMissing, WarmSettings warm) {
+    String preferred,
+    Set<String> allowed,
+    Set<String> allowMissing,
+    WarmSettings warm,
+    DaemonSettings daemon) {
+  /** What the tools of Docker look at; nothing else of the environment goes to an engine. */
+  private static final Set<String> DOCKER =
+      Set.of("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR");
+
   public EngineConfig {
     allowed = Set.copyOf(allowed);
     allowMissing = Set.copyOf(allowMissing);
@@ -27,7 +38,7 @@ public record EngineConfig(
     }
   }
 
-  static EngineConfig from(Settings settings) {
+  static EngineConfig from(Settings settings, Environment environment) {
     SandboxSettings usual = SandboxSettings.defaults();
     WarmSettings warm = WarmSettings.defaults();
     return new EngineConfig(
@@ -38,6 +49,15 @@ public record EngineConfig(
         new WarmSettings(
             settings.number("native.zygote-max-forks", warm.maxForks(), 1, 1 << 20),
             settings.duration("native.zygote-max-age", warm.maxAge()),
-            settings.duration("native.zygote-max-idle", warm.maxIdle())));
+            settings.duration("native.zygote-max-idle", warm.maxIdle())),
+        daemon(settings, environment));
+  }
+
+  private static DaemonSettings daemon(Settings settings, Environment environment) {
+    var variables = new HashMap<String, String>();
+    for (String name : DOCKER) {
+      environment.variable(name).ifPresent(value -> variables.put(name, value));
+    }
+    return new DaemonSettings(settings.text("docker.host", ""), variables, environment.userHome());
   }
 }

@@ -24,6 +24,7 @@ import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
 import dev.carrel.image.ImageLimits;
 import dev.carrel.server.ServerSettings;
+import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
@@ -77,6 +78,7 @@ class ConfigurationTest {
             "native.zygote-max-idle", "22s",
             "log.level", "debug",
             "log.format", "json"));
+    ALL.put("docker.host", "/srv/docker.sock");
     ALL.putAll(
         Map.of(
             "sandbox.image", "rootfs",
@@ -233,7 +235,7 @@ class ConfigurationTest {
         .containsEntry("exec.default-timeout", "2m")
         .containsEntry("sandbox.watch-interval", "500ms")
         .containsEntry("exec.spill", "64MiB")
-        .containsEntry("engine.allowed", "crun,native,runc");
+        .containsEntry("engine.allowed", "crun,docker,docker-runsc,native,runc");
     var flags = new HashMap<>(usual.keys());
     flags.keySet().removeIf(key -> key.startsWith("storage."));
     flags.values().removeIf(String::isEmpty);
@@ -245,7 +247,11 @@ class ConfigurationTest {
     assertThat(usual.engine())
         .isEqualTo(
             new EngineConfig(
-                "auto", Set.of("native", "crun", "runc"), Set.of(), WarmSettings.defaults()));
+                "auto",
+                Set.of("native", "crun", "runc", "docker", "docker-runsc"),
+                Set.of(),
+                WarmSettings.defaults(),
+                new DaemonSettings("", Map.of(), Path.of("/home/ada"))));
     assertThat(usual.log()).isEqualTo(new LogConfig(LogConfig.Level.INFO, LogConfig.Format.TEXT));
     assertThat(usual.storage().data()).isEqualTo(Path.of("/home/ada/.local/share/carrel"));
   }
@@ -277,7 +283,8 @@ class ConfigurationTest {
                 "process",
                 Set.of("native", "process"),
                 Set.of("landlock"),
-                new WarmSettings(20, Duration.ofSeconds(21), Duration.ofSeconds(22))));
+                new WarmSettings(20, Duration.ofSeconds(21), Duration.ofSeconds(22)),
+                new DaemonSettings("/srv/docker.sock", Map.of(), Path.of("/home/ada"))));
     assertThat(changed.log())
         .isEqualTo(new LogConfig(LogConfig.Level.DEBUG, LogConfig.Format.JSON));
     assertThat(changed.control().dataDirectory()).isEqualTo(Path.of("/srv/data"));

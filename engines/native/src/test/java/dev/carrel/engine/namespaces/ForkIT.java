@@ -41,7 +41,8 @@ final class ForkIT extends MachineTests {
                 settings.volumeDirectory(),
                 settings.libDirectory(),
                 settings.allowMissing(),
-                new WarmSettings(MAX_FORKS, Duration.ofHours(1), Duration.ofMinutes(1))));
+                new WarmSettings(MAX_FORKS, Duration.ofHours(1), Duration.ofMinutes(1)),
+                settings.daemon()));
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.carrel.engine.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.guest.Guest;
+import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
@@ -12,6 +13,7 @@ import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +39,11 @@ public abstract class MachineTests {
   /** Measures that this host may lack without the tests failing; each must then be reported. */
   protected Set<String> allowMissing() {
     return Set.of();
+  }
+
+  /** Where an engine that needs a daemon finds it. */
+  protected DaemonSettings daemon() {
+    return DaemonSettings.usual();
   }
 
   /** What is started where a test asks for a spec. */
@@ -90,7 +97,12 @@ public abstract class MachineTests {
       throw new IllegalStateException("system property carrel.lib names the guest's folder");
     }
     return new EngineSettings(
-        runDirectory, runDirectory.resolve("volumes"), Path.of(lib), allowMissing());
+        runDirectory,
+        runDirectory.resolve("volumes"),
+        Path.of(lib),
+        allowMissing(),
+        WarmSettings.defaults(),
+        daemon());
   }
 
   /** What the tests start unless they say otherwise. */

@@ -1,15 +1,18 @@
 package dev.carrel.engine.testkit;
 
+import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.WarmSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 
@@ -18,10 +21,16 @@ final class OtherServer {
   private OtherServer() {}
 
   public static void main(String[] arguments) throws IOException {
-    List<String> missing = List.of(arguments).subList(3, arguments.length);
+    List<String> missing = List.of(arguments).subList(4, arguments.length);
     Path run = Path.of(arguments[1]);
     var settings =
-        new EngineSettings(run, run.resolve("volumes"), Path.of(arguments[2]), Set.copyOf(missing));
+        new EngineSettings(
+            run,
+            run.resolve("volumes"),
+            Path.of(arguments[2]),
+            Set.copyOf(missing),
+            WarmSettings.defaults(),
+            new DaemonSettings(arguments[3], Map.of(), Path.of("/nonexistent")));
     EngineProvider provider =
         ServiceLoader.load(EngineProvider.class).stream()
             .map(ServiceLoader.Provider::get)
@@ -42,6 +51,7 @@ final class OtherServer {
     command.addAll(List.of("--enable-native-access=ALL-UNNAMED", OtherServer.class.getName()));
     command.addAll(List.of(engine, settings.runDirectory().toString()));
     command.add(settings.libDirectory().toString());
+    command.add(settings.daemon().host());
     command.addAll(settings.allowMissing());
     Process server =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();

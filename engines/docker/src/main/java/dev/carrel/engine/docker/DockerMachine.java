@@ -1,0 +1,216 @@
+package dev.carrel.engine.docker;
+
+import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.GuestSocket;
+import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.MachineState;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.channels.ByteChannel;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A container and its folder. The daemon is asked where its word counts: to pause, to change
+ * limits, to say how it ended and to remove it. Everything else goes past it.
+ */
+final class DockerMachine implements Machine {
+  /** After which a dead process is believed to be dead, whatever the daemon says. */
+  private static final Duration UNNOTICED = Duration.ofSeconds(10);
+
+  private final MachineFolder folder;
+  private final Daemon daemon;
+  private final Remains remains;
+  private final Ends ends;
+  private final ControlGroup group;
+  private final HostProcess first;
+  private final Isolation isolation;
+  private final ReentrantLock changing = new ReentrantLock();
+  private volatile MachineState state;
+  private volatile Usage last = Usage.NONE;
+  private volatile boolean paused;
+  private volatile boolean destroyed;
+  private volatile long missedSince;
+
+  DockerMachine(
+      MachineFolder folder,
+      MachineState state,
+      HostProcess first,
+      ControlGroup group,
+      DockerEngine.Collaborators with)
+      throws IOException {
+    this.folder = folder;
+    this.state = state;
+    this.first = first;
+    this.group = group;
+    this.daemon = with.daemon();
+    this.remains = with.remains();
+    this.ends = with.ends();
+    this.isolation = state.isolation(folder.kind().strength());
+    this.paused = group.freezes() && group.frozen();
+  }
+
+  @Override
+  public SandboxId id() {
+    return folder.id();
+  }
+
+  @Override
+  public Isolation isolation() {
+    return isolation;
+  }
+
+  @Override
+  public Limits limits() {
+    return state.limits();
+  }
+
+  @Override
+  public ByteChannel openGuest() throws IOException {
+    return GuestSocket.connect(folder.socket());
+  }
+
+  @Override
+  public Usage usage() {
+    if (!destroyed) {
+      try {
+        last = group.usage();
+      } catch (IOException e) {
+        return last; // its group is gone, so it is dead: what was counted last stays true
+      }
+    }
+    return last;
+  }
+
+  @Override
+  public Optional<Death> death() {
+    if (destroyed || Files.notExists(folder.path())) {
+      return Optional.of(new Death(Death.Cause.STOPPED, "it was destroyed"));
+    }
+    if (first.alive()) {
+      return Optional.empty();
+    }
+    if (missedSince == 0) {
+      missedSince = System.nanoTime();
+    }
+    try {
+      Optional<Death> known = ends.of(folder);
+      if (known.isPresent()) {
+        return known;
+      }
+    } catch (IOException e) {
+      return Optional.of(
+          new Death(
+              Death.Cause.UNKNOWN,
+              "its guest ended, and the daemon cannot say how: " + e.getMessage()));
+    }
+    return System.nanoTime() - missedSince < UNNOTICED.toNanos()
+        ? Optional.empty() // the daemon hears of it in a moment, and knows how
+        : Optional.of(
+            new Death(Death.Cause.UNKNOWN, "its guest ended and the daemon did not notice"));
+  }
+
+  @Override
+  public void pause() {
+    change(
+        "pause",
+        () -> {
+          if (!group.frozen()) {
+            daemon.pause(folder.container());
+          }
+          paused = true;
+        });
+  }
+
+  @Override
+  public void resume() {
+    change(
+        "resume",
+        () -> {
+          if (group.frozen()) {
+            daemon.resume(folder.container());
+          }
+          paused = false;
+        });
+  }
+
+  @Override
+  public boolean paused() {
+    return paused;
+  }
+
+  @Override
+  public Limits limit(Limits wanted) {
+    if (folder.kind() == Kind.GVISOR) {
+      throw new SandboxException(
+          ErrorCode.NOT_SUPPORTED,
+          "change limits: " + id() + " has a kernel of its own, whose limits are set at its start");
+    }
+    change(
+        "change limits of",
+        () -> {
+          Limits old = state.limits();
+          var next =
+              new Limits(
+                  wanted.memory(), wanted.cpus(), wanted.pids(), old.disk(), old.openFiles());
+          // The kernel first, which refuses what is in use; then the daemon, which remembers.
+          group.change(old, next);
+          daemon.update(folder.container(), ContainerRequest.resources(next, folder.kind()));
+          folder.write(state.with(next));
+          state = state.with(next);
+        });
+    return state.limits();
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private void change(String doing, Step step) {
+    changing.lock();
+    try {
+      if (death().isPresent()) {
+        throw new SandboxException(ErrorCode.SANDBOX_GONE, doing + ": " + id() + " is gone");
+      }
+      if (!group.freezes()) {
+        throw new SandboxException(
+            ErrorCode.NOT_SUPPORTED, doing + ": this host gives " + id() + " no freezer");
+      }
+      step.run();
+    } catch (IOException e) {
+      throw failed(doing, e);
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  @Override
+  public void destroy() {
+    changing.lock();
+    try {
+      usage();
+      if (!destroyed) {
+        remains.sweep(folder);
+      }
+      destroyed = true;
+      paused = false;
+      ends.forget(id());
+    } catch (IOException e) {
+      throw failed("destroying", e);
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  private SandboxException failed(String doing, IOException e) {
+    return new SandboxException(
+        ErrorCode.ENGINE_FAILED, doing + " " + id() + ": " + e.getMessage(), e);
+  }
+}

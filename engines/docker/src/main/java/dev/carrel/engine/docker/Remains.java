@@ -1,0 +1,71 @@
+package dev.carrel.engine.docker;
+
+import dev.carrel.engine.host.IdRanges;
+import dev.carrel.engine.host.ImageVolumes;
+import dev.carrel.engine.host.LoopDevices;
+import dev.carrel.engine.host.MachineState;
+import dev.carrel.engine.host.Patience;
+import dev.carrel.spi.VolumeId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/** Ends a machine in whatever state it is, and leaves nothing of it but its volume. */
+final class Remains {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final int ATTEMPTS = 20;
+  private static final Duration PAUSE = Duration.ofMillis(200);
+
+  private final Daemon daemon;
+  private final Path volumeDirectory;
+
+  Remains(Daemon daemon, Path volumeDirectory) {
+    this.daemon = daemon;
+    this.volumeDirectory = volumeDirectory;
+  }
+
+  void sweep(MachineFolder folder) throws IOException {
+    if (!Files.isDirectory(folder.path())) {
+      return;
+    }
+    removeContainer(folder.container());
+    MachineState state = folder.read();
+    if (state.first().isPresent()
+        && !Patience.until(PATIENCE, () -> !state.first().get().alive())) {
+      throw new IOException("its first process does not end: " + state.first().get());
+    }
+    VolumeId volume = state.volume();
+    // One that never came so far may have found it with another machine.
+    if (volume != null && folder.hasVolume()) {
+      Path image = ImageVolumes.image(volumeDirectory, volume);
+      if (!Patience.until(PATIENCE, () -> !LoopDevices.hold(image))) {
+        throw new IOException("a loop device does not let go of " + volume);
+      }
+    }
+    folder.remove();
+    if (state.base().isPresent()) {
+      IdRanges.release(state.base().getAsInt());
+    }
+  }
+
+  /** Returns when the daemon has no such container any more. */
+  void removeContainer(String name) throws IOException {
+    for (int i = 0; ; i++) {
+      try {
+        daemon.remove(name);
+        return;
+      } catch (DaemonException e) {
+        if (e.isNotFound()) {
+          return;
+        }
+        // Somebody else is at it already, or the kernel has not let go of a mount yet.
+        if (i == ATTEMPTS) {
+          throw e;
+        }
+        LockSupport.parkNanos(PAUSE.toNanos());
+      }
+    }
+  }
+}

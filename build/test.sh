@@ -7,7 +7,7 @@ test_packages=(
   'nodejs:!node -e "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"'
   r-base-core:Rscript 'r-cran-ggplot2:!Rscript -e "library(ggplot2)"' 'r-cran-htmlwidgets:!Rscript -e "library(htmlwidgets)"'
   'python3-venv:!/usr/bin/python3 -c "import ensurepip"' npm:npm
-  mmdebstrap:mmdebstrap docker-registry:docker-registry runc:runc crun:crun 'docker.io:!command -v dockerd || test -x /usr/sbin/dockerd' uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
+  mmdebstrap:mmdebstrap docker-registry:docker-registry runc:runc crun:crun runsc:runsc 'docker.io:!command -v dockerd || test -x /usr/sbin/dockerd' uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
 )
 
 # Lines "part<TAB>passed<TAB>failed<TAB>skipped<TAB>note" of the parts that ran, and of those that could not.

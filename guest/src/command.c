@@ -161,7 +161,10 @@ place_descriptors(const struct command *command)
 	if (control && (dup2(command->control_input, 3) < 0 || dup2(command->control_output, 4) < 0))
 		return false;
 	close_from_to(control ? 5 : 3, ~0u);
-	return !command->pty || ioctl(0, TIOCSCTTY, 0) == 0;
+	if (!command->pty)
+		return true;
+	/* The keeper has the terminal already; we only take its foreground. */
+	return command->keeper_leads ? tcsetpgrp(0, getpid()) == 0 : ioctl(0, TIOCSCTTY, 0) == 0;
 }
 
 /* Tries each folder of the search path as execvp does; returns the errno to report. */
@@ -200,7 +203,7 @@ static void
 become_command(const struct command *command, volatile struct start_failure *failure)
 {
 	failure->stage = START_SETUP;
-	if (setsid() < 0 || !place_descriptors(command) || !set_limits(command) ||
+	if ((command->keeper_leads ? setpgid(0, 0) : setsid()) < 0 || !place_descriptors(command) || !set_limits(command) ||
 	    (command->change_user && !become_user(command->uid, command->gid))) {
 		failure->error = errno;
 		return;

@@ -18,6 +18,7 @@ struct command {
 	gid_t gid;
 	bool change_user;
 	bool pty;
+	bool keeper_leads; /* the session of that terminal: see pty_signals.c */
 	int64_t nofile, nproc, fsize; /* -1: as the guest found it */
 	int input, output, error;     /* the program's ends; a terminal is all three */
 	int control_input, control_output; /* -1: no control channel */

@@ -5,6 +5,7 @@
 #include "changes.h"
 #include "connection.h"
 #include "keeper.h"
+#include "pty.h"
 #include "ring.h"
 
 #define EXEC_ID_MAX 64
@@ -116,8 +117,12 @@ void sink_end(struct exec *exec, struct sink *sink);
 void sink_close(struct sink *sink);
 bool exec_replaying(const struct exec *exec);
 void exec_pump(struct exec *exec);
+void stream_output(struct exec *exec, struct stream *stream, const uint8_t *data, size_t length);
 void exec_cut_off(struct exec *exec);
 bool exec_drained(const struct exec *exec);
+
+/* exec_requests.c: what this kernel leaves to us at terminals. */
+struct pty_lacks exec_lacks(void);
 
 /* exec_end.c: what is told at the end. */
 void exec_send_started(struct exec *exec);

@@ -32,8 +32,11 @@ resize(struct exec *exec, struct bytes payload)
 		return false;
 	if (rows < 1 || rows > UINT16_MAX || columns < 1 || columns > UINT16_MAX)
 		return false;
-	if (exec->pty && exec->streams[STREAM_OUT].source.fd >= 0)
+	if (exec->pty && exec->streams[STREAM_OUT].source.fd >= 0) {
 		pty_resize(exec->streams[STREAM_OUT].source.fd, rows, columns);
+		if (exec_lacks().size)
+			exec_order(exec, SIGWINCH, SCOPE_GROUP);
+	}
 	return true;
 }
 
@@ -68,10 +71,47 @@ exec_frame(struct exec *exec, uint8_t type, struct bytes payload)
 	}
 }
 
+/* Tried once, at the first terminal, and only where the kernel may be another one. */
+struct pty_lacks
+exec_lacks(void)
+{
+	static struct pty_lacks lacks;
+	static bool tried;
+	if (!tried && guest.options.foreign)
+		lacks = pty_probe(guest.options.uid, guest.options.gid);
+	tried = true;
+	return lacks;
+}
+
+/* What a line discipline does with a key that stands for a signal. */
+static void
+type_keys(struct exec *exec, const uint8_t *data, size_t length)
+{
+	int terminal = exec->input.source.fd;
+	size_t start = 0;
+	for (size_t i = 0; i < length && terminal >= 0; i++) {
+		int signal = data[i] < ' ' || data[i] == 0x7f ? pty_signal_of(terminal, data[i]) : 0;
+		if (signal == 0)
+			continue;
+		sink_write(exec, &exec->input, data + start, i - start);
+		start = i + 1;
+		exec_order(exec, signal, SCOPE_GROUP);
+		const uint8_t shown[] = {'^', data[i] ^ 0x40};
+		if (pty_echoes(terminal) && exec->streams[STREAM_OUT].source.fd >= 0)
+			stream_output(exec, &exec->streams[STREAM_OUT], shown, sizeof shown);
+	}
+	sink_write(exec, &exec->input, data + start, length - start);
+}
+
 void
 exec_input(struct exec *exec, uint8_t type, const uint8_t *data, size_t length)
 {
-	sink_write(exec, type == FRAME_CONTROL ? &exec->control : &exec->input, data, length);
+	if (type == FRAME_CONTROL)
+		sink_write(exec, &exec->control, data, length);
+	else if (exec->pty && exec_lacks().keys)
+		type_keys(exec, data, length);
+	else
+		sink_write(exec, &exec->input, data, length);
 }
 
 static struct exec *

@@ -244,6 +244,7 @@ exec_start(struct connection *connection, struct bytes payload)
 	command.gid = (gid_t)request.gid;
 	command.change_user = guest.options.own_uid;
 	command.pty = request.pty;
+	command.keeper_leads = request.pty && exec_lacks().size;
 	command.nofile = request.nofile;
 	command.nproc = request.nproc;
 	command.fsize = request.fsize;

@@ -78,7 +78,7 @@ exec_pump(struct exec *exec)
 	}
 }
 
-static void
+void
 stream_output(struct exec *exec, struct stream *stream, const uint8_t *data, size_t length)
 {
 	ring_append(&exec->ring, stream->frame == FRAME_STDERR, data, length);

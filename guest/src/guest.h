@@ -25,6 +25,7 @@ struct guest_options {
 	const char *workspace;	  /* "/workspace"; another folder only where there is no isolation */
 	const char *egress;	  /* host proxy's socket as seen inside, or NULL: no relay */
 	const char *egress_port_file; /* see relay_open */
+	bool foreign;		  /* another program made the sandbox, and perhaps its kernel */
 };
 
 /* Serves until SHUTDOWN or, when not PID 1, until the listener's owner kills us. Never returns to a caller that has

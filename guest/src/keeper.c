@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -31,6 +32,7 @@
 
 struct keeper {
 	int channel;
+	int terminal; /* its inner end while the main process runs, where we lead its session; or -1 */
 	pid_t main;
 	bool main_ended;
 	bool reported;
@@ -56,15 +58,24 @@ start_killing(struct keeper *keeper)
 	keeper->retry_ms = RETRY_MS;
 }
 
+/* The group in the foreground of the terminal that we lead; 0: there is none. */
+static pid_t
+foreground(const struct keeper *keeper)
+{
+	pid_t group = keeper->terminal < 0 ? 0 : tcgetpgrp(keeper->terminal);
+	return group > 1 ? group : 0;
+}
+
 static void
 obey(struct keeper *keeper, const struct keeper_order *order)
 {
+	pid_t group = order->group > 0 ? order->group : foreground(keeper);
 	if (order->scope == SCOPE_TREE && order->signal == SIGKILL)
 		start_killing(keeper);
 	else if (order->scope == SCOPE_TREE)
 		tree_signal(getpid(), order->signal, 0);
-	else if (order->scope == SCOPE_GROUP && order->group > 0)
-		tree_signal(getpid(), order->signal, order->group);
+	else if (order->scope == SCOPE_GROUP && group > 0)
+		tree_signal(getpid(), order->signal, group);
 	else if (order->scope == SCOPE_GROUP && keeper->main_ended)
 		/* The main process's id may belong to somebody else by now: only its own descendants are meant. */
 		tree_signal(getpid(), order->signal, keeper->main);
@@ -87,6 +98,9 @@ reap(struct keeper *keeper)
 		if (pid != keeper->main || keeper->main_ended)
 			continue;
 		keeper->main_ended = true;
+		if (keeper->terminal >= 0)
+			close(keeper->terminal); /* it ends with its last holder */
+		keeper->terminal = -1;
 		keeper->end.status = status;
 		keeper->end.cpu_us = (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 				     usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
@@ -178,7 +192,7 @@ keeper_main(int argc, char **argv)
 	sigset_t child;
 	const uint64_t all = UINT64_MAX;
 	prctl(PR_SET_DUMPABLE, 0);
-	struct keeper keeper = {.channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1};
+	struct keeper keeper = {.terminal = -1, .channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1};
 	if (keeper.channel <= 0 || keeper.main <= 1 || !keep_capabilities())
 		return 2;
 	signal(SIGCHLD, SIG_DFL);
@@ -197,7 +211,7 @@ keeper_main(int argc, char **argv)
 _Noreturn void
 keeper_run(const struct command *command, int channel)
 {
-	struct keeper keeper = {.channel = channel};
+	struct keeper keeper = {.channel = channel, .terminal = command->keeper_leads ? command->input : -1};
 	int keep[] = {channel, command->input, command->output, command->error, command->control_input,
 		      command->control_output};
 	close_except(0, keep, sizeof keep / sizeof keep[0]);
@@ -206,14 +220,21 @@ keeper_run(const struct command *command, int channel)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	struct keeper_report start = {.event = KEEPER_STARTED};
-	start.pid = keeper.main = command_start(command, &start.failure);
+	if (keeper.terminal >= 0 && (setsid() < 0 || ioctl(keeper.terminal, TIOCSCTTY, 0) < 0)) {
+		start.failure = (struct start_failure){START_SETUP, errno};
+		start.pid = -1;
+	} else
+		start.pid = keeper.main = command_start(command, &start.failure);
 	if (start.pid < 0) {
 		start.event = KEEPER_FAILED;
 		report(&keeper, &start);
 		_exit(0);
 	}
 	report(&keeper, &start);
-	close_except(0, (int[]){channel}, 1);
+	if (keeper.terminal >= 0)
+		close_except(0, (int[]){channel, keeper.terminal}, 2);
+	else
+		close_except(0, (int[]){channel}, 1);
 	int signals = signalfd(-1, &child, SFD_CLOEXEC);
 	keeper.end = (struct keeper_report){.event = KEEPER_ENDED, .pid = keeper.main};
 	prefer_for_oom(command, keeper.main);

@@ -115,6 +115,17 @@ await_go(int listener)
 	return close(maker) == 0;
 }
 
+/* Our streams lead to a file of the host's, and not every kernel keeps code inside from opening what we have open. */
+static bool
+leave_streams(void)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool good = nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 1) == 1 && dup2(nothing, 2) == 2;
+	if (nothing > 2)
+		close(nothing);
+	return good;
+}
+
 static int
 init_main(int argc, char **argv)
 {
@@ -163,8 +174,9 @@ init_main(int argc, char **argv)
 		return complain("cannot listen on", socket_path);
 	if (held != NULL && !await_go(options.listener))
 		return complain("cannot wait on", socket_path);
-	if (report != NULL && !confine(report, allowed))
+	if (report != NULL && (!confine(report, allowed) || !leave_streams()))
 		return 1;
+	options.foreign = report != NULL;
 	int status = guest_run(&options);
 	unlink(socket_path);
 	return status;

@@ -30,7 +30,7 @@
 #define DELETE_SECONDS 30
 
 struct order {
-	const char *id, *folder, *stage, *hide, *events;
+	const char *id, *folder, *stage, *hide, *events, *layer;
 	const char *volumes, *volume;
 	int64_t size;
 	int64_t base; /* the host's number for the inside's id 0; negative: ids are the host's */
@@ -64,7 +64,7 @@ parse(int argc, char **argv, struct order *order)
 			&& !is_option(name, "--stage", value, &order->stage) && !is_option(name, "--hide", value, &order->hide)
 			&& !is_option(name, "--events", value, &order->events) && !is_option(name, "--volumes", value, &order->volumes)
 			&& !is_option(name, "--volume", value, &order->volume) && !is_option(name, "--size", value, &size)
-			&& !is_option(name, "--base", value, &base))
+			&& !is_option(name, "--base", value, &base) && !is_option(name, "--layer", value, &order->layer))
 			return false;
 	}
 	order->size = strtoll(size, NULL, 10);
@@ -145,6 +145,17 @@ mount_volume(const struct order *order, struct failure *failure)
 	return write_whole(target, size) || failed(failure, "volume", target);
 }
 
+/* Puts <stage>/NAME.top over <stage>/NAME: an image gets a file that it does not have, and is not written to. */
+static bool
+lay(const struct order *order, struct failure *failure)
+{
+	char target[HOST_PATH_MAX], lower[2 * HOST_PATH_MAX + 16];
+	snprintf(target, sizeof target, "%s/%s", order->stage, order->layer);
+	snprintf(lower, sizeof lower, "lowerdir=%s.top:%s", target, target);
+	return mount("overlay", target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, lower) == 0
+		|| failed(failure, "stage", target);
+}
+
 static bool
 build_stage(const struct order *order, struct failure *failure)
 {
@@ -155,7 +166,7 @@ build_stage(const struct order *order, struct failure *failure)
 	for (int i = 0; i < order->bind_count; i++)
 		if (!bind_one(order, order->binds[i], failure))
 			return false;
-	return order->volume == NULL || mount_volume(order, failure);
+	return (order->layer == NULL || lay(order, failure)) && (order->volume == NULL || mount_volume(order, failure));
 }
 
 /* Runs the runtime with further words and returns its wait status. What it says goes where our own words go. A runtime that

@@ -22,7 +22,7 @@ final class ControlSettingsTest {
     assertThat(sandboxes.defaultImage()).isEqualTo("host");
     assertThat(sandboxes.defaultEngine()).isEqualTo("auto");
     assertThat(sandboxes.allowedEngines())
-        .containsExactlyInAnyOrder("native", "crun", "runc", "docker", "docker-runsc");
+        .containsExactlyInAnyOrder("native", "crun", "runc", "runsc", "docker", "docker-runsc");
   }
 
   @Test

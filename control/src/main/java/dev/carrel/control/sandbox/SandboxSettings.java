@@ -52,7 +52,7 @@ public record SandboxSettings(
   public static SandboxSettings defaults() {
     return new SandboxSettings(
         AUTO,
-        Set.of("native", "crun", "runc", "docker", "docker-runsc"),
+        Set.of("native", "crun", "runc", "runsc", "docker", "docker-runsc"),
         HOST_IMAGE,
         Map.of(),
         512,

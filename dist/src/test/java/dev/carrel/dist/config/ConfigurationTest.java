@@ -235,7 +235,7 @@ class ConfigurationTest {
         .containsEntry("exec.default-timeout", "2m")
         .containsEntry("sandbox.watch-interval", "500ms")
         .containsEntry("exec.spill", "64MiB")
-        .containsEntry("engine.allowed", "crun,docker,docker-runsc,native,runc");
+        .containsEntry("engine.allowed", "crun,docker,docker-runsc,native,runc,runsc");
     var flags = new HashMap<>(usual.keys());
     flags.keySet().removeIf(key -> key.startsWith("storage."));
     flags.values().removeIf(String::isEmpty);
@@ -248,7 +248,7 @@ class ConfigurationTest {
         .isEqualTo(
             new EngineConfig(
                 "auto",
-                Set.of("native", "crun", "runc", "docker", "docker-runsc"),
+                Set.of("native", "crun", "runc", "runsc", "docker", "docker-runsc"),
                 Set.of(),
                 WarmSettings.defaults(),
                 new DaemonSettings("", Map.of(), Path.of("/home/ada"))));

@@ -5,6 +5,7 @@ import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
@@ -12,6 +13,9 @@ import java.util.Set;
 public final class Gvisor {
   /** For the kernel itself and its file server, which share the machine's control group. */
   public static final long OVERHEAD = 128L << 20;
+
+  /** In the server's folder of programs: what makes up for an old gVisor, loaded before libc. */
+  public static final String PRELOAD = "preload/gvisor.so";
 
   /** A kernel without a thread to spare does not refuse a fork: it dies. */
   private static final long MIN_THREADS = 1024;
@@ -70,6 +74,25 @@ public final class Gvisor {
           ErrorCode.ISOLATION_NOT_AVAILABLE,
           "start, kernel: the machine sees this host's kernel, so this is not gVisor");
     }
+  }
+
+  /** What code inside meets with and would not on Linux. */
+  public static List<String> notes(boolean preloads) {
+    var notes = new ArrayList<String>();
+    notes.add("named pipes and sockets that are made in a volume end with the machine");
+    if (preloads) {
+      notes.add(
+          "this gVisor refuses a flag that coreutils set: %s mends it for dynamically linked"
+                  .formatted(PRELOAD)
+              + " programs, statically linked ones that set it fail with 'Invalid argument';"
+              + " a newer gVisor needs none of this");
+    }
+    return notes;
+  }
+
+  /** Whether the guest, by its report, was refused a flag that coreutils set. */
+  public static boolean refusesNoAutomount(List<String> report) {
+    return report.contains("=refuses AT_NO_AUTOMOUNT");
   }
 
   /** Whether the guest, by its report, runs on another kernel than this host's. */

@@ -90,6 +90,8 @@ public record RootTree(Path skeleton, List<Bind> binds) {
     for (String folder : FOLDERS) {
       Files.createDirectory(skeleton.resolve(folder));
     }
+    // Some runtimes give what they mount here the mode of what it covers.
+    Files.setAttribute(skeleton.resolve("tmp"), "unix:mode", 01777);
     Files.createDirectory(skeleton.resolve(GUEST.substring(1)));
     Files.createDirectory(skeleton.resolve(EGRESS.substring(1)));
     var binds = new ArrayList<Bind>();
@@ -128,6 +130,10 @@ public record RootTree(Path skeleton, List<Bind> binds) {
     if (!Files.isDirectory(image, LinkOption.NOFOLLOW_LINKS)) {
       throw new SandboxException(
           ErrorCode.IMAGE_NOT_FOUND, "start, image: there is no folder " + image);
+    }
+    if (Files.isSameFile(image, Path.of("/"))) {
+      throw new SandboxException(
+          ErrorCode.IMAGE_NOT_FOUND, "start, image: " + image + " is this host's own root");
     }
     for (String name : entries(image)) {
       if (!OURS.contains(name)) {

@@ -52,6 +52,7 @@ final class OciEngine implements Engine {
   private final OciRuntime runtime;
   private final Path runDirectory;
   private final Path volumeDirectory;
+  private final Path libDirectory;
   private final Set<String> allowMissing;
   private final Companion companion;
   private final Remains remains;
@@ -60,15 +61,18 @@ final class OciEngine implements Engine {
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
 
+  /** Whether machines load what makes up for an old gVisor; the first one, a probe, tells. */
+  private volatile boolean preloads;
+
   OciEngine(OciRuntime runtime, EngineSettings settings) {
     this.runtime = runtime;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
     this.allowMissing = settings.allowMissing();
-    Path lib = settings.libDirectory().toAbsolutePath().normalize();
-    this.companion = new Companion(runtime, runDirectory, lib, volumeDirectory);
+    this.libDirectory = settings.libDirectory().toAbsolutePath().normalize();
+    this.companion = new Companion(runtime, runDirectory, libDirectory, volumeDirectory);
     this.remains = new Remains(companion);
-    this.probe = new Probe(runtime, lib.resolve("guest"), allowMissing);
+    this.probe = new Probe(runtime, libDirectory.resolve("guest"), allowMissing);
   }
 
   @Override
@@ -82,7 +86,10 @@ final class OciEngine implements Engine {
     try {
       Capabilities measured = capabilities;
       if (measured == null) {
-        measured = probe.look(spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)));
+        measured =
+            probe.look(
+                spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)),
+                () -> runtime == OciRuntime.RUNSC ? Gvisor.notes(preloads) : List.of());
         capabilities = measured;
       }
       return measured;
@@ -95,6 +102,9 @@ final class OciEngine implements Engine {
   public Machine start(SandboxId id, MachineSpec spec) {
     var excused = new TreeSet<>(allowMissing);
     excused.addAll(runtime.neverHas());
+    if (runtime == OciRuntime.RUNSC) {
+      capabilities();
+    }
     return start(id, spec, excused);
   }
 
@@ -124,6 +134,8 @@ final class OciEngine implements Engine {
     var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
     folder.write(state);
     RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
+    Preload preload =
+        preloads ? Preload.into(root, folder.path(), libDirectory) : Preload.none(root);
     Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
     if (base.isPresent()) {
       Files.setAttribute(guestFolder, "unix:uid", base.getAsInt());
@@ -134,14 +146,14 @@ final class OciEngine implements Engine {
         new Bundle(
             runtime,
             folder.id(),
-            root,
+            preload.root(),
             limits,
             base.isPresent() ? base.getAsInt() : null,
             egress == null ? null : String.valueOf(egress.getFileName()),
             spec.volume() != null,
             guestMayLack(excused));
     Files.writeString(folder.path().resolve("config.json"), bundle.json());
-    companion.run(folder, state, egress == null ? null : egress.getParent());
+    companion.run(folder, state, preload, egress == null ? null : egress.getParent());
     HostProcess first =
         folder
             .writtenPid()
@@ -190,6 +202,7 @@ final class OciEngine implements Engine {
     inspection.namespaces(measures).limits(measures, group, limits);
     if (runtime == OciRuntime.RUNSC) {
       Gvisor.requireOtherKernel(report);
+      preloads = Gvisor.refusesNoAutomount(report);
       long temporary = Settled.temporary(limits, volume != null);
       Gvisor.describe(measures, group, limits.disk().bytes(), temporary);
       measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");

@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Finds out what a runtime can do on this host: by a machine that is made, looked at and ended. */
 final class Probe {
@@ -47,7 +48,12 @@ final class Probe {
     return runtime.program().isPresent() && HostProcess.isRoot();
   }
 
-  Capabilities look(Function<MachineSpec, OciMachine> start) {
+  /**
+   * Measures.
+   *
+   * @param notes what else is to be said once a machine was seen
+   */
+  Capabilities look(Function<MachineSpec, OciMachine> start, Supplier<List<String>> notes) {
     Optional<Path> program = runtime.program();
     if (program.isEmpty()) {
       return unusable(
@@ -70,11 +76,12 @@ final class Probe {
     } catch (SandboxException e) {
       return unusable(version, e.message());
     }
-    return judge(version, isolation);
+    return judge(version, isolation, notes.get());
   }
 
-  private Capabilities judge(String version, Isolation isolation) {
+  private Capabilities judge(String version, Isolation isolation, List<String> notes) {
     var problems = new ArrayList<>(KnownFlaws.of(runtime.engineName(), version));
+    problems.addAll(notes);
     boolean usable = true;
     for (Measure measure : isolation.measures()) {
       if (measure.applied() || measure.name().equals(Measures.VOLUME)) {

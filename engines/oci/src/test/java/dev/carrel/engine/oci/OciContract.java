@@ -34,6 +34,17 @@ abstract class OciContract extends EngineContract {
     return true;
   }
 
+  @Override
+  protected boolean showsProcesses() {
+    return runtime != OciRuntime.RUNSC;
+  }
+
+  /** gVisor keeps them in its own memory, wherever they are made. */
+  @Override
+  protected boolean keepsNamedPipes() {
+    return runtime != OciRuntime.RUNSC;
+  }
+
   /** Beside it, its companion and what the runtime keeps have the sandbox's id too. */
   @Override
   protected ProcessHandle guestProcess(Machine machine) {

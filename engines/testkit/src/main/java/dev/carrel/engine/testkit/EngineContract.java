@@ -50,6 +50,11 @@ public abstract class EngineContract extends LastingContract {
     return ProcessHandle.of(guests.getFirst()).orElseThrow();
   }
 
+  /** Whether the host sees what runs inside; a kernel of the machine's own shows nothing of it. */
+  protected boolean showsProcesses() {
+    return true;
+  }
+
   private void killGuest(Machine machine) {
     ProcessHandle guest = guestProcess(machine);
     guest.destroyForcibly();
@@ -106,7 +111,9 @@ public abstract class EngineContract extends LastingContract {
                     Finished.ENVIRONMENT)
                 .withKeep(true));
     awaitOutput(running, "ready");
-    assertThat(Leftovers.processes(marker)).isNotEmpty();
+    if (showsProcesses()) {
+      assertThat(Leftovers.processes(marker)).as("positive control").isNotEmpty();
+    }
 
     machine.destroy();
 

@@ -146,6 +146,30 @@ public abstract class GuestContract extends MachineTests {
   }
 
   @Test
+  void interruptKeyInAShellEndsItsJobAndNotTheShell() {
+    Guest guest = startGuest();
+    Command command =
+        Command.of("/bin/bash", "--norc", "--noprofile", "-i")
+            .withTerminal(new Command.TerminalSize(24, 80))
+            .withStdin(true);
+    try (ExecSession session =
+        guest.exec(ExecId.random(), ExecRequest.of(command, Finished.ENVIRONMENT))) {
+      // The job says itself that it runs: in a group of its own, in the foreground.
+      type(session, "PS1='<$?> '; sh -c 'echo rea\"\"dy; exec sleep 100'\n");
+      awaitOutput(session, "ready");
+      session.stdin(ByteBuffer.wrap(new byte[] {3}));
+      assertThat(awaitOutput(session, "<130> ")).contains("^C");
+      type(session, "exit 9\n");
+
+      assertThat(Finished.follow(session).code()).isEqualTo(9);
+    }
+  }
+
+  private static void type(ExecSession session, String text) {
+    session.stdin(ByteBuffer.wrap(text.getBytes(UTF_8)));
+  }
+
+  @Test
   void signalsAreToldApartFromExits() {
     Guest guest = startGuest();
     // With exec: a shell that is about to fork keeps an early interrupt until its child has ended.

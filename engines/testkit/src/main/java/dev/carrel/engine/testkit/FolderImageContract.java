@@ -1,0 +1,164 @@
+package dev.carrel.engine.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What every engine that isolates promises of a folder as root, also of one made to deceive. */
+@Timeout(60)
+public abstract class FolderImageContract extends MachineTests {
+  private static final Pattern LIBRARY = Pattern.compile("(/\\S+) \\(0x");
+  private static final String CANARY = "canary-7f3a";
+
+  private Path image = Path.of("");
+  private Path secret = Path.of("");
+
+  @Override
+  protected final boolean isolates() {
+    return true;
+  }
+
+  /** What this engine puts into an image's /etc. */
+  protected Set<String> addedToEtc() {
+    return Set.of();
+  }
+
+  @BeforeEach
+  void makeImage() throws Exception {
+    image = Files.createTempDirectory("carrel-image-");
+    image.toFile().setExecutable(true, false);
+    image.toFile().setReadable(true, false);
+    secret = Files.createTempDirectory("carrel-secret-");
+    Files.writeString(secret.resolve("hosts"), CANARY);
+    secret.toFile().setExecutable(true, false);
+    secret.toFile().setReadable(true, false);
+    for (String program : List.of("dash", "cat", "ls", "touch", "readlink")) {
+      install(Path.of("/usr/bin", program));
+    }
+    Files.createSymbolicLink(image.resolve("bin"), Path.of("usr/bin"));
+    Files.createSymbolicLink(image.resolve("usr/bin/sh"), Path.of("dash"));
+    Files.createDirectory(image.resolve("etc"));
+    Files.writeString(image.resolve("etc/passwd"), "inside:x:1000:1000::/:/bin/sh\n");
+  }
+
+  @AfterEach
+  void removeImage() {
+    Leftovers.delete(image);
+    Leftovers.delete(secret);
+  }
+
+  @Test
+  void imageIsTheRootAndOursComesOnTop() throws IOException {
+    Files.createDirectories(image.resolve("opt/tool"));
+    Files.writeString(image.resolve("opt/tool/file"), "tool");
+    Files.writeString(image.resolve("etc/hostname"), "image\n");
+    Files.writeString(image.resolve("top"), "top");
+
+    assertThat(output("cat /etc/passwd /opt/tool/file /top"))
+        .isEqualTo("inside:x:1000:1000::/:/bin/sh\ntooltop");
+    assertThat(output("ls /opt/carrel /dev /proc/self > /tmp/x && touch /workspace/y && echo ok"))
+        .isEqualTo("ok\n");
+    assertThat(output("cat /etc/hostname")).startsWith("sb");
+    var names = new TreeSet<>(addedToEtc());
+    names.addAll(List.of("hostname", "passwd"));
+    assertThat(
+            output("touch /etc/x /usr/x /top /opt/x 2>/dev/null; ls -l /etc > /dev/null; ls /etc"))
+        .isEqualTo(String.join("\n", names) + "\n");
+    assertThat(image.resolve("etc/ld.so.preload")).doesNotExist();
+    assertThat(Files.readString(image.resolve("etc/hostname"))).isEqualTo("image\n");
+  }
+
+  @Test
+  void linksInTheImageLeadNowhereOutsideIt() throws IOException {
+    for (String name : List.of("tmp", "workspace", "proc", "dev", "run", "opt", "home", "sys")) {
+      Files.createSymbolicLink(image.resolve(name), secret);
+    }
+    Files.createSymbolicLink(image.resolve("etc/hosts"), secret.resolve("hosts"));
+    Files.createSymbolicLink(image.resolve("etc/resolv.conf"), Path.of("../../../etc/shadow"));
+    Files.createSymbolicLink(image.resolve("up"), Path.of("../../../../../.."));
+
+    assertThat(output("cat /etc/hosts /etc/resolv.conf /home/hosts /run/hosts /opt/hosts 2>&1"))
+        .doesNotContain(CANARY)
+        .doesNotContain("root:");
+    assertThat(output("readlink /home; ls /up /sys 2>/dev/null; echo x > /tmp/x && cat /tmp/x"))
+        .startsWith(secret + "\n")
+        .endsWith("x\n")
+        .doesNotContain("lost+found");
+    try (var entries = Files.list(secret)) {
+      assertThat(entries).containsExactly(secret.resolve("hosts"));
+    }
+    assertThat(Files.readString(secret.resolve("hosts"))).as("positive control").contains(CANARY);
+  }
+
+  @Test
+  void hostsRootIsNoImage() {
+    for (String path : List.of("/", "/.", "/proc/..")) {
+      assertRefused(Path.of(path));
+    }
+  }
+
+  @Test
+  void imageWithTooManyEntriesIsRefused() throws IOException {
+    for (int i = 0; i < 200; i++) {
+      Files.createDirectory(image.resolve("d" + i));
+    }
+    assertRefused(image);
+  }
+
+  private void assertRefused(Path path) {
+    SandboxId id = SandboxId.random();
+    var spec = new MachineSpec(new RootImage.Folder(path), spec().limits(), null, null);
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engine().start(id, spec))
+        .extracting(SandboxException::code)
+        .isEqualTo(ErrorCode.IMAGE_NOT_FOUND);
+    assertThat(Leftovers.of(id.value(), runDirectory())).isEmpty();
+  }
+
+  private String output(String line) {
+    var spec = new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null);
+    Finished finished = Finished.shell(Guest.of(start(spec)), line);
+    return finished.stdout() + finished.stderr();
+  }
+
+  /** Copies a program and what it is linked with. */
+  private void install(Path program) throws Exception {
+    copy(program);
+    Process ldd = new ProcessBuilder("ldd", program.toString()).start();
+    String text = new String(ldd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(ldd.waitFor()).isZero();
+    var libraries = LIBRARY.matcher(text);
+    while (libraries.find()) {
+      copy(Path.of(libraries.group(1)));
+    }
+  }
+
+  private void copy(Path file) throws IOException {
+    Path target = image.resolve(file.toString().substring(1));
+    if (Files.notExists(target, LinkOption.NOFOLLOW_LINKS)) {
+      Files.createDirectories(target.resolveSibling("."));
+      Files.copy(file.toRealPath(), target, StandardCopyOption.COPY_ATTRIBUTES);
+    }
+  }
+}

@@ -6,6 +6,7 @@ import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.Leftovers;
 import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.engine.testkit.Profile;
 import dev.carrel.guest.ExecInfo;
 import dev.carrel.guest.Guest;
 import dev.carrel.guest.SignalScope;

@@ -124,7 +124,7 @@ def writable(path):
 
 
 def main():
-    out = []
+    out = [("kernel", platform.release() + " " + platform.version())]
     for name in sorted(os.listdir("/proc/self/ns")):
         out.append(("ns." + name, os.readlink("/proc/self/ns/" + name)))
     with open("/proc/self/status") as status:
@@ -148,7 +148,7 @@ def main():
     out += [("knob." + name, writable("/proc/" + name)) for name in KNOBS]
     out += [("host." + path, look(path)) for path in HOST]
     for name in sorted(os.listdir("/dev")):
-        out.append(("dev." + name, "present"))
+        out.append(("dev." + name, "link" if os.path.islink("/dev/" + name) else "present"))
     with open("/proc/self/mountinfo") as mounts:
         for line in mounts:
             words = line.split()

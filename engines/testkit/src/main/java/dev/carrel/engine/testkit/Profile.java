@@ -1,8 +1,7 @@
-package dev.carrel.engine.namespaces;
+package dev.carrel.engine.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.carrel.engine.testkit.Finished;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.Machine;
@@ -18,14 +17,14 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /** What {@code profile.py} sees of its confinement, by key. */
-record Profile(Map<String, String> lines) {
+public record Profile(Map<String, String> lines) {
   private static final long SECONDS = 60;
 
   static Profile ofHost() throws Exception {
     return parse(output(List.of("/usr/bin/python3", "-c", program())));
   }
 
-  static Profile ofSandbox(Machine machine) throws IOException {
+  public static Profile ofSandbox(Machine machine) throws IOException {
     Finished finished =
         Finished.run(Guest.of(machine), Command.of("/usr/bin/python3", "-c", program()));
     assertThat(finished.code()).as(finished.stderr()).isZero();
@@ -62,7 +61,7 @@ record Profile(Map<String, String> lines) {
     return parse(output(List.of("runc", "run", "--bundle", bundle.toString(), id)));
   }
 
-  static String program() throws IOException {
+  public static String program() throws IOException {
     try (InputStream source = Profile.class.getResourceAsStream("profile.py")) {
       assertThat(source).isNotNull();
       return new String(source.readAllBytes(), StandardCharsets.UTF_8);
@@ -82,7 +81,7 @@ record Profile(Map<String, String> lines) {
     }
   }
 
-  static Profile parse(String text) {
+  public static Profile parse(String text) {
     var lines = new TreeMap<String, String>();
     text.lines()
         .forEach(

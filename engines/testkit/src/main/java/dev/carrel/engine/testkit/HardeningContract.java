@@ -1,0 +1,391 @@
+package dev.carrel.engine.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.guest.Guest;
+import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Engine;
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.VolumeId;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Each line of hardening as code inside a sandbox sees it. The same program also runs on the bare
+ * host, which shows that it can tell, and in {@code runc} as it comes, which must not be stricter
+ * anywhere.
+ */
+@Timeout(120)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+public abstract class HardeningContract {
+  private static final List<String> NAMESPACES =
+      List.of("cgroup", "ipc", "mnt", "net", "pid", "user", "uts");
+
+  /** Opens what another process has open, by its name in /proc. */
+  private static final String OPEN_ALL =
+      "for f in /proc/%s/fd/*; do (exec 9< $f) 2> /dev/null && echo $f $(readlink $f); done";
+
+  private static final Limits LIMITS =
+      new Limits(DataSize.ofMebibytes(256), 1, 64, DataSize.ofMebibytes(32), 512);
+
+  private Path run = Path.of("");
+  private Path bundle = Path.of("");
+  private @Nullable Engine engine;
+  private @Nullable Machine machine;
+  private Profile host = new Profile(Map.of());
+  private Profile runc = new Profile(Map.of());
+  private Profile sandbox = new Profile(Map.of());
+
+  protected abstract Engine openEngine(EngineSettings settings);
+
+  /** Whether machines have a kernel of their own, which hides what the host's would show. */
+  protected boolean ownKernel() {
+    return false;
+  }
+
+  /** The mounts that may be written to as mounts; who may write is tried. */
+  protected Set<String> writableMounts() {
+    return Set.of("/proc", "/tmp", "/workspace");
+  }
+
+  /** What is in /dev. */
+  protected Set<String> devices() {
+    return Set.of(
+        "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty",
+        "urandom", "zero");
+  }
+
+  @BeforeAll
+  void look() throws Exception {
+    run = Files.createTempDirectory("carrel-");
+    bundle = Files.createTempDirectory("carrel-runc-");
+    var lib = Path.of(System.getProperty("carrel.lib", ""));
+    engine = openEngine(new EngineSettings(run, run.resolve("volumes"), lib, Set.of()));
+    var spec = new MachineSpec(new RootImage.Host(), LIMITS, null, VolumeId.random());
+    machine = engine.start(SandboxId.random(), spec);
+    host = Profile.ofHost();
+    runc = Profile.ofRunc(bundle);
+    sandbox = Profile.ofSandbox(machine);
+  }
+
+  @AfterAll
+  void leaveNothing() {
+    if (machine != null) {
+      machine.destroy();
+    }
+    if (engine != null) {
+      engine.close();
+    }
+    Leftovers.delete(run);
+    Leftovers.delete(bundle);
+  }
+
+  @Test
+  void everyNamespaceIsItsOwn() {
+    if (ownKernel()) {
+      assertThat(sandbox.at("kernel")).isNotEqualTo(host.at("kernel"));
+      return;
+    }
+    for (String name : NAMESPACES) {
+      assertThat(sandbox.at("ns." + name)).as(name).isNotEqualTo(host.at("ns." + name));
+    }
+    assertThat(host.at("ns.net")).as("positive control").isEqualTo(namespaceOfThisProcess("net"));
+  }
+
+  @Test
+  void noCapabilitiesAndNoWayToGainAny() {
+    for (String set : capabilitySets()) {
+      assertThat(sandbox.capabilities(set)).as(set).isZero();
+    }
+    assertThat(host.capabilities("Eff")).as("positive control").isPositive();
+    if (shows("status.NoNewPrivs")) {
+      assertThat(sandbox.at("status.NoNewPrivs")).isEqualTo("1");
+    }
+    assertThat(sandbox.at("status.Groups")).isEqualTo("none");
+  }
+
+  @Test
+  void refusedCallsNeverReachTheKernelAndHonestOnesDo() {
+    assertThat(sandbox.at("status.Seccomp")).isEqualTo("2");
+    assertThat(sandbox.under("call.")).allSatisfy((name, answer) -> assertRefused(name, answer));
+    assertThat(sandbox.under("argument."))
+        .allSatisfy((name, answer) -> assertRefused(name, answer));
+    assertThat(sandbox.at("call.clone3"))
+        .as("so that libc falls back to clone")
+        .isEqualTo("Function_not_implemented");
+    assertThat(sandbox.at("call.call-of-the-future")).isEqualTo("Function_not_implemented");
+    Map<String, String> needed = sandbox.under("need.");
+    if (ownKernel()) {
+      needed.remove("personality-query"); // gVisor knows no other personality and none to ask for
+    }
+    assertThat(needed).allSatisfy((name, answer) -> assertThat(answer).as(name).isEqualTo("ok"));
+    assertThat(host.under("call.").values().stream().filter(Profile::reached).count())
+        .as("positive control: on the host these calls look at their arguments")
+        .isGreaterThan(30);
+  }
+
+  @Test
+  void onlyOrdinarySocketFamiliesExist() {
+    Map<String, String> families = sandbox.under("socket.");
+    for (String allowed : List.of("unix", "inet", "inet6")) {
+      assertThat(families.remove(allowed)).as(allowed).isEqualTo("ok");
+    }
+    assertThat(families)
+        .allSatisfy((name, answer) -> assertThat(answer).as(name).isNotEqualTo("ok"));
+    assertThat(host.at("socket.packet")).as("positive control").isEqualTo("ok");
+    assertThat(sandbox.at("links")).isEqualTo("lo");
+  }
+
+  @Test
+  void procTellsNothingOfTheHostAndItsKnobsCannotBeTurned() {
+    assertThat(sandbox.under("proc."))
+        .allSatisfy((name, state) -> assertThat(state).as(name).isNotEqualTo("full"));
+    assertThat(host.at("proc.kallsyms")).as("positive control").isEqualTo("full");
+    Map<String, String> knobs = sandbox.under("knob.");
+    assertThat(knobs.remove("self/oom_score_adj")).as("what is its own").isEqualTo("writable");
+    assertThat(knobs)
+        .allSatisfy((name, answer) -> assertThat(answer).as(name).isNotEqualTo("writable"));
+    assertThat(host.at("knob.sys/vm/overcommit_memory"))
+        .as("positive control")
+        .isEqualTo("writable");
+  }
+
+  @Test
+  void nothingOfTheHostsFilesIsThere() {
+    assertThat(sandbox.under("host."))
+        .allSatisfy((path, state) -> assertThat(state).as(path).isNotEqualTo("full"));
+    assertThat(host.at("host./etc/shadow")).as("positive control").isEqualTo("full");
+    assertThat(sandbox.under("dev.").keySet()).containsExactlyInAnyOrderElementsOf(devices());
+  }
+
+  @Test
+  void onlyTheSandboxsOwnPlacesCanBeWritten() {
+    Map<String, String> mounts = sandbox.under("mount.");
+    var writable = new TreeSet<String>();
+    mounts.forEach(
+        (place, options) -> {
+          assertThat(!holdsPrograms(place) || options.contains("nosuid")).as(place).isTrue();
+          if (List.of(options.split(",", -1)).contains("rw") && !place.startsWith("/dev/")) {
+            writable.add(place);
+          }
+        });
+    // The masks in /proc are the null device, which is why they count as writable.
+    writable.removeIf(place -> place.startsWith("/proc/") && !place.startsWith("/proc/sys"));
+    assertThat(writable).containsExactlyInAnyOrderElementsOf(writableMounts());
+    if (!ownKernel()) {
+      assertThat(mounts.get("/workspace")).contains("nodev");
+    }
+    Finished tries =
+        shell(
+            "touch /x /usr/x /etc/x /opt/carrel/x /dev/x /proc/x /run/x 2>/dev/null;"
+                + " ls /x /usr/x /etc/x /opt/carrel/x /dev/x /run/x 2>/dev/null;"
+                + " touch /workspace/a /tmp/b /dev/shm/c && echo writes");
+    assertThat(tries.stdout()).isEqualTo("writes\n");
+  }
+
+  @Test
+  void noDescriptorOfTheHostIsOpen() {
+    assertThat(sandbox.at("fds")).isEqualTo("none");
+    Finished guest = shell("ls /proc/1/fd 2>&1; cat /proc/1/environ 2>&1; cat /proc/1/mem 2>&1");
+    if (ownKernel()) {
+      // It lets everybody list them, and read an environment that says nothing.
+      assertThat(guest.stdout()).endsWith("cat: /proc/1/mem: Permission denied\n");
+      assertThat(shell("tr '\\0' '\\n' < /proc/1/environ").stdout().lines())
+          .allMatch(line -> line.startsWith("PATH=") || line.startsWith("HOME="));
+      assertThat(shell("readlink /proc/1/fd/*").stdout()).doesNotContain(run.toString());
+      assertThat(shell(OPEN_ALL.formatted("1")).stdout().lines())
+          .allMatch(line -> line.endsWith(" /dev/null"));
+    } else {
+      assertThat(guest.stdout().lines().toList()).hasSize(3).allMatch(l -> l.contains("denied"));
+    }
+    assertThat(shell("sleep 9 & " + OPEN_ALL.formatted("$!")).stdout())
+        .as("positive control: of its own it can")
+        .isNotEmpty();
+    assertThat(shell("ls /proc/self/fd").stdout()).as("positive control").contains("0");
+    assertThat(shell("tr '\\0' ' ' < /proc/1/cmdline").stdout())
+        .contains("guest ")
+        .contains(machine().id().value())
+        .doesNotContain(run.toString());
+  }
+
+  @Test
+  void idsAreOfNoUserOfTheHostAndOfNoOtherSandbox() throws Exception {
+    if (ownKernel()) {
+      assertThat(sandbox.at("kernel")).as("whose ids they are").isNotEqualTo(host.at("kernel"));
+      return;
+    }
+    assertThat(Long.parseLong(sandbox.at("uid-map"))).isGreaterThan(1 << 30);
+    Machine second =
+        engine()
+            .start(SandboxId.random(), new MachineSpec(new RootImage.Host(), LIMITS, null, null));
+    try {
+      String map = Finished.shell(Guest.of(second), "cat /proc/self/uid_map").stdout();
+      assertThat(map.strip().split("\\s+", -1)[1]).isNotEqualTo(sandbox.at("uid-map"));
+    } finally {
+      second.destroy();
+    }
+  }
+
+  @Test
+  void limitsAreInForce() {
+    assertThat(sandbox.limit("NOFILE")).isEqualTo(LIMITS.openFiles());
+    assertThat(sandbox.limit("CORE")).isZero();
+    Finished full =
+        shell("dd if=/dev/zero of=/workspace/big bs=1M count=64 2>&1; rm /workspace/big");
+    assertThat(full.stdout()).contains("No space left");
+    if (ownKernel()) {
+      return; // empty files take its memory, whose limit ends the machine
+    }
+    Finished inodes =
+        shell("cd /tmp && seq 200000 | xargs touch 2>&1 | tail -1; ls | wc -l; rm -rf /tmp/*");
+    assertThat(inodes.stdout()).contains("No space left");
+  }
+
+  @Test
+  void killingEverythingInsideDoesNotEndTheGuest() {
+    Finished kills = shell("sleep 100 & kill -9 1; kill -9 -1; wait $!; echo $?");
+    assertThat(kills.stdout()).as("positive control: its own it may kill").isEqualTo("137\n");
+    assertThat(shell("echo on").stdout()).isEqualTo("on\n");
+    assertThat(machine().death()).isEmpty();
+  }
+
+  /** Equal or stricter than runc's default configuration, line by line. */
+  @Test
+  void nothingIsWeakerThanInRunc() {
+    var weaker = new ArrayList<String>();
+    for (String name : ownKernel() ? List.<String>of() : NAMESPACES) {
+      boolean theirs = !runc.at("ns." + name).equals(host.at("ns." + name));
+      boolean ours = !sandbox.at("ns." + name).equals(host.at("ns." + name));
+      note(weaker, "namespace " + name, ours || !theirs);
+    }
+    for (String set : capabilitySets()) {
+      note(weaker, "Cap" + set, sandbox.capabilities(set) <= runc.capabilities(set));
+    }
+    note(weaker, "seccomp", sandbox.at("status.Seccomp").compareTo(runc.at("status.Seccomp")) >= 0);
+    if (shows("status.NoNewPrivs")) {
+      String theirs = runc.at("status.NoNewPrivs");
+      note(weaker, "nnp", sandbox.at("status.NoNewPrivs").compareTo(theirs) >= 0);
+    }
+    compareCalls(weaker);
+    for (String prefix : List.of("proc.", "host.")) {
+      runc.under(prefix)
+          .forEach(
+              (key, theirs) ->
+                  note(
+                      weaker,
+                      key,
+                      !sandbox.at(prefix + key).equals("full") || theirs.equals("full")));
+    }
+    runc.under("knob.")
+        .forEach(
+            (key, theirs) ->
+                note(
+                    weaker,
+                    key,
+                    !sandbox.at("knob." + key).equals("writable") || theirs.equals("writable")));
+    Map<String, String> devices = ownKernel() ? Map.of() : sandbox.under("dev.");
+    devices.forEach(
+        (name, kind) ->
+            note(
+                weaker,
+                "device " + name,
+                kind.equals("link") || runc.under("dev.").containsKey(name)));
+    var limits =
+        new ArrayList<>(List.of("NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "RTPRIO", "NICE"));
+    if (!ownKernel()) {
+      limits.add("NPROC"); // one that counts no processes limits none
+    }
+    for (String limit : limits) {
+      note(weaker, "limit " + limit, sandbox.limit(limit) <= runc.limit(limit));
+    }
+    assertThat(weaker).isEmpty();
+  }
+
+  private void compareCalls(List<String> weaker) {
+    for (String prefix : List.of("call.", "argument.")) {
+      runc.under(prefix)
+          .forEach(
+              (name, theirs) ->
+                  note(
+                      weaker,
+                      name,
+                      !Profile.reached(sandbox.at(prefix + name)) || Profile.reached(theirs)));
+    }
+    runc.under("socket.")
+        .forEach(
+            (name, theirs) ->
+                note(
+                    weaker,
+                    "socket " + name,
+                    !sandbox.at("socket." + name).equals("ok") || theirs.equals("ok")));
+  }
+
+  private Engine engine() {
+    if (engine == null) {
+      throw new IllegalStateException("no test runs");
+    }
+    return engine;
+  }
+
+  private Machine machine() {
+    if (machine == null) {
+      throw new IllegalStateException("no test runs");
+    }
+    return machine;
+  }
+
+  /** One of its own may not show them all; what it does not show the engine does not claim. */
+  private List<String> capabilitySets() {
+    return List.of("Inh", "Prm", "Eff", "Bnd", "Amb").stream()
+        .filter(set -> shows("status.Cap" + set))
+        .toList();
+  }
+
+  private boolean shows(String key) {
+    return !ownKernel() || sandbox.lines().containsKey(key);
+  }
+
+  /** A device, a mask in /proc and what a kernel of its own mounts: nothing to be executed. */
+  private boolean holdsPrograms(String place) {
+    boolean node = place.startsWith("/dev/") && !place.equals("/dev/shm");
+    return !ownKernel() && !node && !place.startsWith("/proc/");
+  }
+
+  private static void note(List<String> weaker, String line, boolean holds) {
+    if (!holds) {
+      weaker.add(line);
+    }
+  }
+
+  private static void assertRefused(String name, String answer) {
+    assertThat(Profile.reached(answer)).as("%s: %s", name, answer).isFalse();
+  }
+
+  private Finished shell(String line) {
+    return Finished.shell(Guest.of(machine()), line);
+  }
+
+  private static String namespaceOfThisProcess(String name) {
+    try {
+      return Files.readSymbolicLink(Path.of("/proc/self/ns", name)).toString();
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+}

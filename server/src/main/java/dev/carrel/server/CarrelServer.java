@@ -3,6 +3,8 @@ package dev.carrel.server;
 import dev.carrel.control.Control;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.e2b.E2bApi;
+import dev.carrel.server.grpc.GrpcApi;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
@@ -25,6 +27,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.util.Optional;
 
 /**
  * The listening server. Owns its port and its connections, not the control plane: stopping it
@@ -39,30 +42,41 @@ public final class CarrelServer implements AutoCloseable {
   private final Connections connections;
   private final McpRoutes mcp;
   private final E2bApi e2b;
+  private final GrpcApi grpc;
   private final String host;
 
   private CarrelServer(
-      WebServer web, Connections connections, McpRoutes mcp, E2bApi e2b, String host) {
+      WebServer web,
+      Connections connections,
+      McpRoutes mcp,
+      E2bApi e2b,
+      GrpcApi grpc,
+      String host) {
     this.web = web;
     this.connections = connections;
     this.mcp = mcp;
     this.e2b = e2b;
+    this.grpc = grpc;
     this.host = host;
   }
 
   /** Returns once requests are answered. */
   public static CarrelServer start(
-      ServerSettings settings, Control control, Authenticator authenticator) {
-    return start(settings, control, authenticator, Toolsets.catalog(control));
+      ServerSettings settings, GrpcSettings rpc, Control control, Authenticator authenticator) {
+    return start(settings, rpc, control, authenticator, Toolsets.catalog(control));
   }
 
   /**
-   * As {@link #start(ServerSettings, Control, Authenticator)}.
+   * As {@link #start(ServerSettings, GrpcSettings, Control, Authenticator)}.
    *
    * @param catalog what is offered over MCP
    */
   static CarrelServer start(
-      ServerSettings settings, Control control, Authenticator authenticator, Catalog catalog) {
+      ServerSettings settings,
+      GrpcSettings rpc,
+      Control control,
+      Authenticator authenticator,
+      Catalog catalog) {
     InetAddress address = address(settings);
     requireFree(address, settings.port());
     var connections = new Connections(settings.readTimeout());
@@ -75,6 +89,7 @@ public final class CarrelServer implements AutoCloseable {
     var mcp = new McpRoutes(catalog, Version.CURRENT);
     mcp.addTo(router);
     e2b.addTo(router);
+    var grpc = new GrpcApi(rpc, control, keys, api.metrics(), settings.drain());
     var dispatcher =
         new Dispatcher(
             exchange -> e2b.inside(exchange).orElse(router),
@@ -114,11 +129,14 @@ public final class CarrelServer implements AutoCloseable {
             .build();
     try {
       web.start();
+      grpc.listen();
     } catch (RuntimeException e) {
+      web.stop();
+      grpc.close();
       connections.close();
       throw e;
     }
-    return new CarrelServer(web, connections, mcp, e2b, address.getHostAddress());
+    return new CarrelServer(web, connections, mcp, e2b, grpc, address.getHostAddress());
   }
 
   public int port() {
@@ -131,12 +149,18 @@ public final class CarrelServer implements AutoCloseable {
     return URI.create("http://" + name + ":" + port());
   }
 
+  /** Where gRPC is served; empty when it has no port of its own. */
+  public Optional<URI> grpcUri() {
+    return grpc.uri();
+  }
+
   /**
    * Takes no new request, lets short ones finish, cancels streams and long ones, and returns within
    * about the time that the settings give for it.
    */
   public void stop() {
     connections.stop();
+    grpc.close();
     mcp.close();
     web.stop();
     e2b.close();

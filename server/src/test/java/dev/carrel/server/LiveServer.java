@@ -10,6 +10,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.server.auth.TokenFile;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.EngineProvider;
@@ -117,7 +118,11 @@ public final class LiveServer implements AutoCloseable {
       Control control = Control.open(tuning.tune(processOnly), List.of(engine));
       var server =
           CarrelServer.start(
-              settings, control, TokenFile.openOrCreate(tokens), offer.apply(control));
+              settings,
+              GrpcSettings.defaults().withAddress("127.0.0.1", 0),
+              control,
+              TokenFile.openOrCreate(tokens),
+              offer.apply(control));
       return new LiveServer(directory, control, server);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

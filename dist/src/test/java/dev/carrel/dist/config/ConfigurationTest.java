@@ -24,6 +24,7 @@ import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
 import dev.carrel.image.ImageLimits;
 import dev.carrel.server.ServerSettings;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
@@ -66,6 +67,16 @@ class ConfigurationTest {
             "server.read-timeout", "8s",
             "server.keep-alive", "9s",
             "server.drain", "10s"));
+    ALL.putAll(
+        Map.of(
+            "grpc.enabled", "false",
+            "grpc.listen", "::1",
+            "grpc.port", "9091",
+            "grpc.tls-certificate", "/srv/grpc.pem",
+            "grpc.tls-key", "/srv/grpc.key",
+            "grpc.max-message", "5MiB",
+            "grpc.max-connections", "11",
+            "grpc.max-calls", "12"));
     ALL.putAll(
         Map.of(
             "storage.data-directory", "/srv/data",
@@ -219,6 +230,7 @@ class ConfigurationTest {
   @Test
   void defaultsAreThoseOfTheParts() {
     assertThat(usual.server()).isEqualTo(ServerSettings.defaults());
+    assertThat(usual.grpc()).isEqualTo(GrpcSettings.defaults());
     assertThat(usual.control().sandboxes()).isEqualTo(SandboxSettings.defaults());
     assertThat(usual.control().pools()).isEqualTo(PoolSettings.defaults());
     assertThat(usual.control().execs()).isEqualTo(ExecSettings.defaults());
@@ -271,6 +283,27 @@ class ConfigurationTest {
                 Duration.ofSeconds(8),
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void grpcKeysReachTheirFields() {
+    assertThat(changed.grpc())
+        .isEqualTo(
+            new GrpcSettings(
+                false,
+                "::1",
+                9091,
+                Path.of("/srv/grpc.pem"),
+                Path.of("/srv/grpc.key"),
+                DataSize.ofMebibytes(5),
+                11,
+                12));
+  }
+
+  @Test
+  void whoTakesAnyPortTakesAnyPortForGrpcToo() {
+    Settings settings = Settings.of(Optional.empty(), Map.of("CARREL_SERVER_PORT", "0"), Map.of());
+    assertThat(Configuration.from(settings, USER).grpc().port()).isZero();
   }
 
   @Test

@@ -10,9 +10,9 @@ import java.util.List;
 final class Clients {
   private static final String R_LIBRARY = "/workspace/.local/lib/R";
   private static final String R_INSTALL =
-      ("lib <- 'LIB'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); wanted <-"
-           + " commandArgs(TRUE); install.packages(wanted, lib = lib); quit(status = if (all(wanted"
-           + " %in% rownames(installed.packages(lib)))) 0 else 1)")
+      ("lib <- 'LIB'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); wanted <- commandArgs(TRUE);"
+              + " install.packages(wanted, lib = lib);"
+              + " quit(status = if (all(wanted %in% rownames(installed.packages(lib)))) 0 else 1)")
           .replace("LIB", R_LIBRARY);
   private static final String R_VERSIONS =
       ("for (p in commandArgs(TRUE)) cat(p, tryCatch(as.character(packageVersion(p, lib.loc ="

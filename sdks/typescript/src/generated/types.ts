@@ -88,6 +88,9 @@ export type OnIdle =
   | "pause"
   | "destroy";
 
+export type Permission =
+  | "host";
+
 export type SandboxStatus =
   | "creating"
   | "running"
@@ -139,6 +142,7 @@ export interface ApiKey {
   tenant: string;
   principal: string;
   role: "user" | "admin";
+  permissions: Permission[];
   /** Its beginning. */
   mask: string;
   createdBy: string;
@@ -153,6 +157,7 @@ export const readApiKey = (wire: Wire): ApiKey => ({
   tenant: wire.tenant,
   principal: wire.principal,
   role: wire.role,
+  permissions: wire.permissions,
   mask: wire.mask,
   createdBy: wire.created_by,
   createdAt: time(wire.created_at),
@@ -595,6 +600,8 @@ export interface CreateKey {
   /** Whom it stands for; somebody else only for administrators. */
   principal: string | null;
   role: "user" | "admin" | null;
+  /** What no role brings with it; given by administrators. */
+  permissions: Permission[] | null;
 }
 
 export const readCreateKey = (wire: Wire): CreateKey => ({
@@ -602,6 +609,7 @@ export const readCreateKey = (wire: Wire): CreateKey => ({
   tenant: wire.tenant ?? null,
   principal: wire.principal ?? null,
   role: wire.role ?? null,
+  permissions: wire.permissions ?? null,
 });
 
 /** The richest type of one figure or display call. */
@@ -1069,6 +1077,140 @@ export interface Health {
 export const readHealth = (wire: Wire): Health => ({
   status: wire.status,
   version: wire.version,
+});
+
+/** `HostAccess` of the contract. */
+export interface HostAccess {
+  /** Patterns of commands that nobody is asked about. */
+  alwaysAllowed: string[];
+  /** Patterns of commands that nobody can allow. */
+  blocked: string[];
+  /** Whose files may be read. */
+  folders: string[];
+  /** Whose files may be read and written. */
+  writableFolders: string[];
+  /** Those that wait or are in force. */
+  approvals: ApprovalInfo[];
+}
+
+export const readHostAccess = (wire: Wire): HostAccess => ({
+  alwaysAllowed: wire.always_allowed,
+  blocked: wire.blocked,
+  folders: wire.folders,
+  writableFolders: wire.writable_folders,
+  approvals: ((items: Wire[]) => items.map(readApprovalInfo))(wire.approvals),
+});
+
+/** `HostContent` of the contract. */
+export interface HostContent {
+  path: string;
+  content: string;
+  base64: boolean;
+  /** Of the whole file. */
+  size: number;
+  /** Whether there is more after this. */
+  truncated: boolean;
+}
+
+export const readHostContent = (wire: Wire): HostContent => ({
+  path: wire.path,
+  content: wire.content,
+  base64: wire.base64,
+  size: wire.size,
+  truncated: wire.truncated,
+});
+
+/** `HostEntry` of the contract. */
+export interface HostEntry {
+  name: string;
+  path: string;
+  kind: "file" | "directory" | "link" | "other";
+  size: number;
+  modifiedAt: Date;
+}
+
+export const readHostEntry = (wire: Wire): HostEntry => ({
+  name: wire.name,
+  path: wire.path,
+  kind: wire.kind,
+  size: wire.size,
+  modifiedAt: time(wire.modified_at),
+});
+
+/** `HostExec` of the contract. */
+export interface HostExec {
+  /** A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell. */
+  command: string | string[];
+  /** A folder that is lent out; default: the first of them. */
+  cwd: string | null;
+  /** At most host.max-timeout. */
+  timeoutSeconds: number | null;
+  /** For whom; approvals can be for one sandbox. */
+  sandboxId: string | null;
+  namespace: string | null;
+}
+
+export const readHostExec = (wire: Wire): HostExec => ({
+  command: wire.command,
+  cwd: wire.cwd ?? null,
+  timeoutSeconds: wire.timeout_seconds ?? null,
+  sandboxId: wire.sandbox_id ?? null,
+  namespace: wire.namespace ?? null,
+});
+
+/** `HostListing` of the contract. */
+export interface HostListing {
+  files: HostEntry[];
+}
+
+export const readHostListing = (wire: Wire): HostListing => ({
+  files: ((items: Wire[]) => items.map(readHostEntry))(wire.files),
+});
+
+/** `HostPath` of the contract. */
+export interface HostPath {
+  /** From / on, without links. */
+  path: string;
+  sandboxId: string | null;
+  namespace: string | null;
+}
+
+export const readHostPath = (wire: Wire): HostPath => ({
+  path: wire.path,
+  sandboxId: wire.sandbox_id ?? null,
+  namespace: wire.namespace ?? null,
+});
+
+/** `HostResult` of the contract. */
+export interface HostResult {
+  /** 128 and the signal, when one ended it. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+  /** Whether there was more output than is kept. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+export const readHostResult = (wire: Wire): HostResult => ({
+  exitCode: wire.exit_code,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  timedOut: wire.timed_out,
+  truncated: wire.truncated,
+  durationMs: wire.duration_ms,
+});
+
+/** `HostWritten` of the contract. */
+export interface HostWritten {
+  path: string;
+  size: number;
+}
+
+export const readHostWritten = (wire: Wire): HostWritten => ({
+  path: wire.path,
+  size: wire.size,
 });
 
 /** `Image` of the contract. */

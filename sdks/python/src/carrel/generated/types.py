@@ -69,6 +69,14 @@ __all__ = [
     "GrepOptions",
     "GrepResult",
     "Health",
+    "HostAccess",
+    "HostContent",
+    "HostEntry",
+    "HostExec",
+    "HostListing",
+    "HostPath",
+    "HostResult",
+    "HostWritten",
     "ImageInfo",
     "ImageList",
     "InstallPackages",
@@ -84,6 +92,7 @@ __all__ = [
     "OnIdle",
     "OutputChunk",
     "OutputEvent",
+    "Permission",
     "PoolInfo",
     "PoolSummary",
     "Problem",
@@ -201,6 +210,9 @@ OnIdle = Literal[
     "pause",
     "destroy",
 ]
+Permission = Literal[
+    "host",
+]
 SandboxStatus = Literal[
     "creating",
     "running",
@@ -261,6 +273,7 @@ class ApiKey:
     tenant: str
     principal: str
     role: Literal["user", "admin"]
+    permissions: list[Permission]
     mask: str
     """Its beginning."""
     created_by: str
@@ -276,6 +289,7 @@ class ApiKey:
             tenant=wire["tenant"],
             principal=wire["principal"],
             role=wire["role"],
+            permissions=wire["permissions"],
             mask=wire["mask"],
             created_by=wire["created_by"],
             created_at=time(wire["created_at"]),
@@ -780,6 +794,8 @@ class CreateKey:
     principal: str | None = None
     """Whom it stands for; somebody else only for administrators."""
     role: Literal["user", "admin"] | None = None
+    permissions: list[Permission] | None = None
+    """What no role brings with it; given by administrators."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
@@ -788,6 +804,7 @@ class CreateKey:
             tenant=wire.get("tenant"),
             principal=wire.get("principal"),
             role=wire.get("role"),
+            permissions=wire.get("permissions"),
         )
 
 
@@ -1324,6 +1341,164 @@ class Health:
         return cls(
             status=wire["status"],
             version=wire["version"],
+        )
+
+
+@dataclass(frozen=True)
+class HostAccess:
+    """`HostAccess` of the contract."""
+    always_allowed: list[str]
+    """Patterns of commands that nobody is asked about."""
+    blocked: list[str]
+    """Patterns of commands that nobody can allow."""
+    folders: list[str]
+    """Whose files may be read."""
+    writable_folders: list[str]
+    """Whose files may be read and written."""
+    approvals: list[ApprovalInfo]
+    """Those that wait or are in force."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            always_allowed=wire["always_allowed"],
+            blocked=wire["blocked"],
+            folders=wire["folders"],
+            writable_folders=wire["writable_folders"],
+            approvals=(lambda items: [ApprovalInfo.from_wire(item) for item in items])(wire["approvals"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostContent:
+    """`HostContent` of the contract."""
+    path: str
+    content: str
+    base64: bool
+    size: int
+    """Of the whole file."""
+    truncated: bool
+    """Whether there is more after this."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            content=wire["content"],
+            base64=wire["base64"],
+            size=wire["size"],
+            truncated=wire["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class HostEntry:
+    """`HostEntry` of the contract."""
+    name: str
+    path: str
+    kind: Literal["file", "directory", "link", "other"]
+    size: int
+    modified_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            path=wire["path"],
+            kind=wire["kind"],
+            size=wire["size"],
+            modified_at=time(wire["modified_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostExec:
+    """`HostExec` of the contract."""
+    command: Union[str, list[str]]
+    """A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell."""
+    cwd: str | None = None
+    """A folder that is lent out; default: the first of them."""
+    timeout_seconds: int | None = None
+    """At most host.max-timeout."""
+    sandbox_id: str | None = None
+    """For whom; approvals can be for one sandbox."""
+    namespace: str | None = None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            command=wire["command"],
+            cwd=wire.get("cwd"),
+            timeout_seconds=wire.get("timeout_seconds"),
+            sandbox_id=wire.get("sandbox_id"),
+            namespace=wire.get("namespace"),
+        )
+
+
+@dataclass(frozen=True)
+class HostListing:
+    """`HostListing` of the contract."""
+    files: list[HostEntry]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            files=(lambda items: [HostEntry.from_wire(item) for item in items])(wire["files"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostPath:
+    """`HostPath` of the contract."""
+    path: str
+    """From / on, without links."""
+    sandbox_id: str | None = None
+    namespace: str | None = None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            sandbox_id=wire.get("sandbox_id"),
+            namespace=wire.get("namespace"),
+        )
+
+
+@dataclass(frozen=True)
+class HostResult:
+    """`HostResult` of the contract."""
+    exit_code: int
+    """128 and the signal, when one ended it."""
+    stdout: str
+    stderr: str
+    timed_out: bool
+    truncated: bool
+    """Whether there was more output than is kept."""
+    duration_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            exit_code=wire["exit_code"],
+            stdout=wire["stdout"],
+            stderr=wire["stderr"],
+            timed_out=wire["timed_out"],
+            truncated=wire["truncated"],
+            duration_ms=wire["duration_ms"],
+        )
+
+
+@dataclass(frozen=True)
+class HostWritten:
+    """`HostWritten` of the contract."""
+    path: str
+    size: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            size=wire["size"],
         )
 
 

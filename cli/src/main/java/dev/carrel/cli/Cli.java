@@ -94,6 +94,7 @@ public final class Cli {
     commands.put("vault", () -> vault(session));
     commands.put("keys", () -> KeysCommand.line(session));
     commands.put("web", () -> web(session));
+    commands.put("host", () -> HostCommand.line(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));

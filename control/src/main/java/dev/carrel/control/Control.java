@@ -17,6 +17,7 @@ import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Edits;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.host.Host;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.packages.Packages;
@@ -68,6 +69,7 @@ public final class Control implements AutoCloseable {
   private final Web web;
   private final Vault vault;
   private final Approvals approvals;
+  private final Host host;
   private final Budgets budgets;
   private final Queue queue;
   private final Creates creates;
@@ -132,6 +134,8 @@ public final class Control implements AutoCloseable {
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
     gates.grants(approvals::rules);
+    host = new Host(settings.host(), settings.dataDirectory(), sandboxes, approvals, vault, audit);
+    approvals.commands(host::subject);
     budgets = new Budgets(database, sandboxes, audit, events);
     sandboxes.listen(budgets);
     gates.meters(sandbox -> bytes -> budgets.pass(sandbox, bytes));
@@ -252,6 +256,11 @@ public final class Control implements AutoCloseable {
   /** What a person has to allow first. */
   public Approvals approvals() {
     return approvals;
+  }
+
+  /** The machine that this server runs on. */
+  public Host host() {
+    return host;
   }
 
   public Packages packages() {

@@ -7,6 +7,7 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.host.HostSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
@@ -38,7 +39,8 @@ public record ControlSettings(
     ArtifactSettings artifacts,
     ImageSettings images,
     WebSettings web,
-    PackageSettings packages) {
+    PackageSettings packages,
+    HostSettings host) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -57,7 +59,8 @@ public record ControlSettings(
         ArtifactSettings.defaults(),
         ImageSettings.defaults(),
         WebSettings.defaults(),
-        PackageSettings.defaults());
+        PackageSettings.defaults(),
+        HostSettings.off());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -77,7 +80,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -97,7 +101,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -117,7 +122,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -137,7 +143,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -157,7 +164,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -177,7 +185,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -197,7 +206,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -217,7 +227,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -237,7 +248,8 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -257,7 +269,8 @@ public record ControlSettings(
         newArtifacts,
         images,
         web,
-        packages);
+        packages,
+        host);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
@@ -277,6 +290,28 @@ public record ControlSettings(
         artifacts,
         images,
         newWeb,
-        packages);
+        packages,
+        host);
+  }
+
+  public ControlSettings withHost(HostSettings newHost) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        artifacts,
+        images,
+        web,
+        packages,
+        newHost);
   }
 }

@@ -46,6 +46,9 @@ public final class LiveServer implements AutoCloseable {
   public static final String ADA = "ada-token-0123456789ab";
   public static final String BOB = "bob-token-0123456789ab";
 
+  /** Of an agent in the tenant of Ada that may use the host. */
+  public static final String AGENT = "agent-token-0123456789";
+
   private static final List<Caller> CALLERS =
       List.of(
           new Caller("default", "admin", Caller.Role.ADMIN),
@@ -101,7 +104,16 @@ public final class LiveServer implements AutoCloseable {
       Path directory = Files.createTempDirectory("carrel-server");
       Path lib = Path.of(System.getProperty("carrel.lib"));
       Path tokens = directory.resolve("tokens");
-      Files.writeString(tokens, ADMIN + "\n" + ADA + " acme ada\n" + BOB + " bolt bob user\n");
+      Files.writeString(
+          tokens,
+          ADMIN
+              + "\n"
+              + ADA
+              + " acme ada\n"
+              + BOB
+              + " bolt bob user\n"
+              + AGENT
+              + " acme agent user host\n");
       Files.setPosixFilePermissions(tokens, PosixFilePermissions.fromString("rw-------"));
       var engine =
           ServiceLoader.load(EngineProvider.class).stream()

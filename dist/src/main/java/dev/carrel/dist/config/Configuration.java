@@ -72,7 +72,8 @@ public record Configuration(
                 ArtifactKeys.read(settings),
                 ImageKeys.read(settings),
                 WebKeys.read(settings),
-                PackageKeys.read(settings)),
+                PackageKeys.read(settings),
+                HostKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

@@ -10,6 +10,8 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.host.CommandPattern;
+import dev.carrel.control.host.HostSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
@@ -215,6 +217,23 @@ class ConfigurationTest {
             "web.search", "searxng=https://search.example",
             "web.max-bytes", "70005",
             "web.max-chars", "70006"));
+    ALL.putAll(
+        Map.of(
+            "host.enabled", "true",
+            "host.always-allowed", "uname -s, docker restart *",
+            "host.blocked", "rm, git push",
+            "host.folders", "/srv/one,/srv/two words",
+            "host.writable-folders", "/srv/three",
+            "host.hidden", ".ssh",
+            "host.path", "/opt/bin",
+            "host.environment", "TZ,LC_ALL",
+            "host.timeout", "801s"));
+    ALL.putAll(
+        Map.of(
+            "host.max-timeout", "802s",
+            "host.max-output", "803KiB",
+            "host.max-file", "804KiB",
+            "host.max-concurrent", "5"));
     ALL.put("egress.upstream-ca", "/etc/corp/ca.pem");
   }
 
@@ -505,6 +524,35 @@ class ConfigurationTest {
                 List.of(new WebSettings.Provider("searxng", "https://search.example")),
                 70_005,
                 70_006));
+  }
+
+  @Test
+  void hostKeysReachTheirFields() {
+    assertThat(usual.control().host()).isEqualTo(HostSettings.off());
+    assertThat(changed.control().host())
+        .isEqualTo(
+            new HostSettings(
+                true,
+                List.of(CommandPattern.parse("uname -s"), CommandPattern.parse("docker restart *")),
+                List.of(CommandPattern.parse("rm"), CommandPattern.parse("git push")),
+                List.of(Path.of("/srv/one"), Path.of("/srv/two words")),
+                List.of(Path.of("/srv/three")),
+                List.of(".ssh"),
+                List.of(Path.of("/opt/bin")),
+                List.of("TZ", "LC_ALL"),
+                Duration.ofSeconds(801),
+                Duration.ofSeconds(802),
+                new DataSize(803 * 1024),
+                new DataSize(804 * 1024),
+                5));
+    assertThatThrownBy(
+            () ->
+                Configuration.from(
+                    Settings.of(Optional.empty(), Map.of(), Map.of("host.always-allowed", "*")),
+                    USER))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("host.always-allowed")
+        .hasMessageContaining("name of a program");
   }
 
   @Test

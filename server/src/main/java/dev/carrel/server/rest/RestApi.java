@@ -41,6 +41,7 @@ public final class RestApi {
     new UsageRoutes(control.sandboxes()).addTo(router);
     new EgressRoutes(control.egress()).addTo(router);
     new WebRoutes(control.web()).addTo(router);
+    new HostRoutes(control.host()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);

@@ -25,6 +25,9 @@ public final class Toolsets {
     sets.put("code", CodeTools.of(control, sessions));
     sets.put("files", FileTools.of(control, sessions));
     sets.put("security", SecurityTools.of(control, sessions));
+    if (control.host().enabled()) {
+      sets.put("host", HostTools.of(control, sessions));
+    }
     return new Catalog(
         sets,
         Set.of("code", "files"),

@@ -54,6 +54,7 @@ OPTIONS = {
     "ExecRequest": "ExecOptions",
     "GlobRequest": "GlobOptions",
     "GrepRequest": "GrepOptions",
+    "ImportFile": "ImportSource",
     "SetBudget": "BudgetLimits",
     "UpdateSandbox": "SandboxChanges",
     "ValidateRequest": "ValidateOptions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 import uuid
 from pathlib import Path
 
@@ -242,6 +243,17 @@ def test_files_are_signed_and_recognised(carrel: Carrel, sandbox: Sandbox) -> No
     assert carrel.artifacts(signed.sha256) == [signed]
     assert signed in sandbox.artifacts()
     assert sandbox.artifact_manifest().signatures
+
+
+def test_files_come_in_and_leave_by_a_link(sandbox: Sandbox) -> None:
+    brought = sandbox.import_files({"file_name": "in/a.txt", "file_content": "hello"}, {"source": "/etc/shadow"})
+    assert [file.success for file in brought.files] == [True, False]
+    exported = sandbox.export_files("in", "in/a.txt", expires_in_seconds=60)
+    assert exported.success
+    link = exported.files[1].download_url
+    assert link is not None
+    with urllib.request.urlopen(link) as answer:
+        assert answer.read() == b"hello"
 
 
 def test_a_budget_is_used_up(carrel: Carrel) -> None:

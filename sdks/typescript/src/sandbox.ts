@@ -14,6 +14,9 @@ import {
   type ExecInfo,
   type ExecOptions,
   type ExecResult,
+  type ExportResult,
+  type ImportResult,
+  type ImportSource,
   type NetworkPolicy,
   type SandboxChanges,
   type SandboxInfo,
@@ -31,6 +34,8 @@ import {
   readEgressInfo,
   readExecInfo,
   readExecResult,
+  readExportResult,
+  readImportResult,
   readSandboxInfo,
   readSandboxUsage,
   readSignedArtifacts,
@@ -39,6 +44,7 @@ import {
   writeCodeOptions,
   writeContextOptions,
   writeExecOptions,
+  writeImportSource,
   writeNetworkPolicy,
   writeSandboxChanges,
   writeSandboxOptions,
@@ -259,6 +265,16 @@ export class Sandbox implements AsyncDisposable {
   /** A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller. */
   async setBudget(limits: BudgetLimits): Promise<BudgetInfo> {
     return readBudgetInfo(await this.transport.json("PUT", `${this.path}/budget`, { json: writeBudgetLimits(limits) }));
+  }
+
+  /** Brings files in, each for itself: `fileContent`, `url`, `sandboxId` with `path`, or `source` says from where. */
+  async importFiles(...files: ImportSource[]): Promise<ImportResult> {
+    return readImportResult(await this.post("imports", { files: files.map(writeImportSource) }));
+  }
+
+  /** Lets files and folders out, with a link to each that anybody can fetch it by for a while. */
+  async exportFiles(paths: string[], options: { expiresInSeconds?: number } = {}): Promise<ExportResult> {
+    return readExportResult(await this.post("exports", { paths, expires_in_seconds: options.expiresInSeconds }));
   }
 
   private async change(verb: string): Promise<this> {

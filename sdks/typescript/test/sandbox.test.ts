@@ -273,6 +273,14 @@ test("the rest of the server is reached", async () => {
   assert.ok((await carrel.request("GET", "/api/v1/languages")).languages);
 });
 
+test("files come in and leave by a link", async () => {
+  const brought = await sandbox.importFiles({ fileName: "in/a.txt", fileContent: "hello" }, { source: "/etc/shadow" });
+  assert.deepEqual(brought.files.map((file) => file.success), [true, false]);
+  const exported = await sandbox.exportFiles(["in/a.txt"], { expiresInSeconds: 60 });
+  const answer = await fetch(exported.files[0]!.downloadUrl!);
+  assert.equal(await answer.text(), "hello");
+});
+
 test("files are signed and recognised, and a budget is used up", async () => {
   const made = await sandbox.exec("mkdir -p outputs; echo mine > outputs/report");
   assert.deepEqual(made.artifacts.map((artifact) => artifact.path), ["outputs/report"]);

@@ -25,6 +25,9 @@ export type ErrorCode =
   | "secret_not_found"
   | "approval_not_found"
   | "key_not_found"
+  | "export_not_found"
+  | "upload_not_found"
+  | "skill_not_found"
   | "image_not_found"
   | "image_invalid"
   | "image_source_failed"
@@ -940,6 +943,81 @@ export const readExecStarted = (wire: Wire): ExecStarted => ({
   offset: wire.offset,
 });
 
+/** `ExportFiles` of the contract. */
+export interface ExportFiles {
+  paths: string[];
+  /** How long links are good; `export.link-time` unless said. */
+  expiresInSeconds: number | null;
+}
+
+export const readExportFiles = (wire: Wire): ExportFiles => ({
+  paths: wire.paths,
+  expiresInSeconds: wire.expires_in_seconds ?? null,
+});
+
+/** `ExportInfo` of the contract. */
+export interface ExportInfo {
+  id: string;
+  path: string;
+  createdAt: Date;
+}
+
+export const readExportInfo = (wire: Wire): ExportInfo => ({
+  id: wire.id,
+  path: wire.path,
+  createdAt: time(wire.created_at),
+});
+
+/** `ExportList` of the contract. */
+export interface ExportList {
+  items: ExportInfo[];
+}
+
+export const readExportList = (wire: Wire): ExportList => ({
+  items: ((items: Wire[]) => items.map(readExportInfo))(wire.items),
+});
+
+/** `ExportResult` of the contract. */
+export interface ExportResult {
+  /** All can be fetched. */
+  success: boolean;
+  files: ExportedFile[];
+  error: string;
+}
+
+export const readExportResult = (wire: Wire): ExportResult => ({
+  success: wire.success,
+  files: ((items: Wire[]) => items.map(readExportedFile))(wire.files),
+  error: wire.error,
+});
+
+/** `ExportedFile` of the contract. */
+export interface ExportedFile {
+  id: string | null;
+  path: string;
+  success: boolean;
+  type: "file" | "dir" | null;
+  /** Of a folder, of the files in it. */
+  size: number;
+  /** Anybody who has it can fetch; a folder as a zip, or with `&format=tar`. */
+  downloadUrl: string | null;
+  expiresAt: Date | null;
+  error: string | null;
+  code: string | null;
+}
+
+export const readExportedFile = (wire: Wire): ExportedFile => ({
+  id: wire.id,
+  path: wire.path,
+  success: wire.success,
+  type: wire.type,
+  size: wire.size,
+  downloadUrl: wire.download_url,
+  expiresAt: optional(time, wire.expires_at),
+  error: wire.error,
+  code: wire.code,
+});
+
 /** Why it failed or died. */
 export interface Failure {
   cause: string;
@@ -1260,6 +1338,54 @@ export const readImageList = (wire: Wire): ImageList => ({
   diskBytes: wire.disk_bytes,
 });
 
+/** `ImportFiles` of the contract. */
+export interface ImportFiles {
+  files: ImportSource[];
+}
+
+export const readImportFiles = (wire: Wire): ImportFiles => ({
+  files: ((items: Wire[]) => items.map(readImportSource))(wire.files),
+});
+
+/** `ImportResult` of the contract. */
+export interface ImportResult {
+  /** All came. */
+  success: boolean;
+  files: ImportedFile[];
+  error: string;
+}
+
+export const readImportResult = (wire: Wire): ImportResult => ({
+  success: wire.success,
+  files: ((items: Wire[]) => items.map(readImportedFile))(wire.files),
+  error: wire.error,
+});
+
+/** `ImportedFile` of the contract. */
+export interface ImportedFile {
+  source: string;
+  destination: string;
+  success: boolean;
+  files: number;
+  /** Bytes of all files. */
+  size: number;
+  /** Links and the like that were left out of a folder. */
+  skipped: number;
+  error: string | null;
+  code: string | null;
+}
+
+export const readImportedFile = (wire: Wire): ImportedFile => ({
+  source: wire.source,
+  destination: wire.destination,
+  success: wire.success,
+  files: wire.files,
+  size: wire.size,
+  skipped: wire.skipped,
+  error: wire.error,
+  code: wire.code,
+});
+
 /** `InstallPackages` of the contract. */
 export interface InstallPackages {
   manager: "pip" | "npm" | "r";
@@ -1462,7 +1588,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "export_not_found" | "upload_not_found" | "skill_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */
@@ -2241,6 +2367,37 @@ export const writeGrepOptions = (given: GrepOptions): Wire => ({
   hidden: given.hidden,
   context: given.context,
   limit: given.limit,
+});
+
+/** What `ImportFile` of the contract takes besides what it requires. */
+export interface ImportSource {
+  /** Of `file_content`. */
+  fileName?: string | undefined;
+  fileContent?: string | undefined;
+  encoding?: "text" | "base64" | undefined;
+  url?: string | undefined;
+  /** The sandbox that exported `path`; `session_id` is taken, too. */
+  sandboxId?: string | undefined;
+  /** Of `sandbox_id`: a path in its `/workspace`. */
+  path?: string | undefined;
+  /** A path of the host. */
+  source?: string | undefined;
+  /** Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash. */
+  destination?: string | undefined;
+  /** It is a zip or tar whose files are wanted, at the destination. */
+  unpack?: boolean | undefined;
+}
+
+export const writeImportSource = (given: ImportSource): Wire => ({
+  file_name: given.fileName,
+  file_content: given.fileContent,
+  encoding: given.encoding,
+  url: given.url,
+  sandbox_id: given.sandboxId,
+  path: given.path,
+  source: given.source,
+  destination: given.destination,
+  unpack: given.unpack,
 });
 
 /** What `SetBudget` of the contract takes besides what it requires. */

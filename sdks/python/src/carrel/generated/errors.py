@@ -14,6 +14,7 @@ __all__ = [
     "EngineFailed",
     "EngineNotAvailable",
     "ExecNotFound",
+    "ExportNotFound",
     "FileExists",
     "FileNotFound",
     "Forbidden",
@@ -42,10 +43,12 @@ __all__ = [
     "SandboxNotFound",
     "SecretNotFound",
     "ShuttingDown",
+    "SkillNotFound",
     "SnapshotNotFound",
     "StoreBusy",
     "TooLarge",
     "Unauthenticated",
+    "UploadNotFound",
     "VaultDamaged",
     "VolumeNotFound",
     "WebFailed",
@@ -107,6 +110,18 @@ class ApprovalNotFound(CarrelError):
 
 class KeyNotFound(CarrelError):
     """The code `key_not_found`."""
+
+
+class ExportNotFound(CarrelError):
+    """The code `export_not_found`."""
+
+
+class UploadNotFound(CarrelError):
+    """The code `upload_not_found`."""
+
+
+class SkillNotFound(CarrelError):
+    """The code `skill_not_found`."""
 
 
 class ImageNotFound(CarrelError):
@@ -244,6 +259,9 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "secret_not_found": SecretNotFound,
     "approval_not_found": ApprovalNotFound,
     "key_not_found": KeyNotFound,
+    "export_not_found": ExportNotFound,
+    "upload_not_found": UploadNotFound,
+    "skill_not_found": SkillNotFound,
     "image_not_found": ImageNotFound,
     "image_invalid": ImageInvalid,
     "image_source_failed": ImageSourceFailed,

@@ -58,6 +58,11 @@ __all__ = [
     "ExecOutput",
     "ExecResult",
     "ExecStarted",
+    "ExportFiles",
+    "ExportInfo",
+    "ExportList",
+    "ExportResult",
+    "ExportedFile",
     "Failure",
     "FileChange",
     "FileEntry",
@@ -79,6 +84,10 @@ __all__ = [
     "HostWritten",
     "ImageInfo",
     "ImageList",
+    "ImportFiles",
+    "ImportResult",
+    "ImportSource",
+    "ImportedFile",
     "InstallPackages",
     "Installation",
     "InstalledPackage",
@@ -147,6 +156,9 @@ ErrorCode = Literal[
     "secret_not_found",
     "approval_not_found",
     "key_not_found",
+    "export_not_found",
+    "upload_not_found",
+    "skill_not_found",
     "image_not_found",
     "image_invalid",
     "image_source_failed",
@@ -1179,6 +1191,96 @@ class ExecStarted:
 
 
 @dataclass(frozen=True)
+class ExportFiles:
+    """`ExportFiles` of the contract."""
+    paths: list[str]
+    expires_in_seconds: int | None = None
+    """How long links are good; `export.link-time` unless said."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            paths=wire["paths"],
+            expires_in_seconds=wire.get("expires_in_seconds"),
+        )
+
+
+@dataclass(frozen=True)
+class ExportInfo:
+    """`ExportInfo` of the contract."""
+    id: str
+    path: str
+    created_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            path=wire["path"],
+            created_at=time(wire["created_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class ExportList:
+    """`ExportList` of the contract."""
+    items: list[ExportInfo]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            items=(lambda items: [ExportInfo.from_wire(item) for item in items])(wire["items"]),
+        )
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """`ExportResult` of the contract."""
+    success: bool
+    """All can be fetched."""
+    files: list[ExportedFile]
+    error: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            success=wire["success"],
+            files=(lambda items: [ExportedFile.from_wire(item) for item in items])(wire["files"]),
+            error=wire["error"],
+        )
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    """`ExportedFile` of the contract."""
+    id: str | None
+    path: str
+    success: bool
+    type: Literal["file", "dir"] | None
+    size: int
+    """Of a folder, of the files in it."""
+    download_url: str | None
+    """Anybody who has it can fetch; a folder as a zip, or with `&format=tar`."""
+    expires_at: datetime | None
+    error: str | None
+    code: str | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            path=wire["path"],
+            success=wire["success"],
+            type=wire["type"],
+            size=wire["size"],
+            download_url=wire["download_url"],
+            expires_at=optional(time, wire["expires_at"]),
+            error=wire["error"],
+            code=wire["code"],
+        )
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why it failed or died."""
     cause: str
@@ -1556,6 +1658,63 @@ class ImageList:
 
 
 @dataclass(frozen=True)
+class ImportFiles:
+    """`ImportFiles` of the contract."""
+    files: list[ImportSource]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            files=(lambda items: [ImportSource.from_wire(item) for item in items])(wire["files"]),
+        )
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """`ImportResult` of the contract."""
+    success: bool
+    """All came."""
+    files: list[ImportedFile]
+    error: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            success=wire["success"],
+            files=(lambda items: [ImportedFile.from_wire(item) for item in items])(wire["files"]),
+            error=wire["error"],
+        )
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """`ImportedFile` of the contract."""
+    source: str
+    destination: str
+    success: bool
+    files: int
+    size: int
+    """Bytes of all files."""
+    skipped: int
+    """Links and the like that were left out of a folder."""
+    error: str | None
+    code: str | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            source=wire["source"],
+            destination=wire["destination"],
+            success=wire["success"],
+            files=wire["files"],
+            size=wire["size"],
+            skipped=wire["skipped"],
+            error=wire["error"],
+            code=wire["code"],
+        )
+
+
+@dataclass(frozen=True)
 class InstallPackages:
     """`InstallPackages` of the contract."""
     manager: Literal["pip", "npm", "r"]
@@ -1794,7 +1953,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "skill_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""
@@ -2555,6 +2714,25 @@ class GrepOptions(TypedDict, total=False):
     context: int
     """Lines around a match."""
     limit: int
+
+
+class ImportSource(TypedDict, total=False):
+    """What `ImportFile` of the contract takes besides what it requires."""
+    file_name: str
+    """Of `file_content`."""
+    file_content: str
+    encoding: Literal["text", "base64"]
+    url: str
+    sandbox_id: str
+    """The sandbox that exported `path`; `session_id` is taken, too."""
+    path: str
+    """Of `sandbox_id`: a path in its `/workspace`."""
+    source: str
+    """A path of the host."""
+    destination: str
+    """Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash."""
+    unpack: bool
+    """It is a zip or tar whose files are wanted, at the destination."""
 
 
 class BudgetLimits(TypedDict, total=False):

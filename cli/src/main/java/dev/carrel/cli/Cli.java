@@ -85,6 +85,8 @@ public final class Cli {
     commands.put("install", () -> new InstallCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("import", () -> new ImportCommand(session));
+    commands.put("export", () -> new ExportCommand(session));
     commands.put("artifacts", () -> new ArtifactsCommand(session));
     commands.put("verify", () -> new VerifyCommand(session));
     commands.put("snapshot", () -> snapshot(session));

@@ -32,6 +32,9 @@ import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.transfer.Exports;
+import dev.carrel.control.transfer.Imports;
+import dev.carrel.control.transfer.Uploads;
 import dev.carrel.control.validate.Validator;
 import dev.carrel.control.vault.Vault;
 import dev.carrel.control.web.Web;
@@ -79,6 +82,9 @@ public final class Control implements AutoCloseable {
   private final Contexts contexts;
   private final Files files;
   private final Edits edits;
+  private final Exports exports;
+  private final Imports imports;
+  private final Uploads uploads;
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
   private final Validator validator;
@@ -174,6 +180,19 @@ public final class Control implements AutoCloseable {
     edits = new Edits(sandboxes, audit);
     apiKeys = new ApiKeys(database, audit);
     accessTokens = new AccessTokens(sandboxes, settings.dataDirectory().resolve("access.key"));
+    exports = new Exports(settings.transfers(), sandboxes, files, accessTokens, database, audit);
+    sandboxes.listen(exports);
+    imports =
+        new Imports(
+            settings.transfers(),
+            sandboxes,
+            files,
+            exports,
+            gates,
+            settings.dataDirectory(),
+            audit);
+    uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
+    sandboxes.listen(uploads);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -286,6 +305,21 @@ public final class Control implements AutoCloseable {
   /** Changes of parts of files. */
   public Edits edits() {
     return edits;
+  }
+
+  /** What may leave sandboxes. */
+  public Exports exports() {
+    return exports;
+  }
+
+  /** What is brought into sandboxes. */
+  public Imports imports() {
+    return imports;
+  }
+
+  /** Files that come in parts. */
+  public Uploads uploads() {
+    return uploads;
   }
 
   /** What clients come in with. */

@@ -13,6 +13,7 @@ import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.vault.VaultSettings;
 import dev.carrel.control.web.WebSettings;
 import java.nio.file.Path;
@@ -40,7 +41,8 @@ public record ControlSettings(
     ImageSettings images,
     WebSettings web,
     PackageSettings packages,
-    HostSettings host) {
+    HostSettings host,
+    TransferSettings transfers) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -60,7 +62,8 @@ public record ControlSettings(
         ImageSettings.defaults(),
         WebSettings.defaults(),
         PackageSettings.defaults(),
-        HostSettings.off());
+        HostSettings.off(),
+        TransferSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -81,7 +84,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -102,7 +106,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -123,7 +128,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -144,7 +150,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -165,7 +172,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -186,7 +194,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -207,7 +216,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -228,7 +238,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -249,7 +260,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -270,7 +282,8 @@ public record ControlSettings(
         images,
         web,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
@@ -291,7 +304,8 @@ public record ControlSettings(
         images,
         newWeb,
         packages,
-        host);
+        host,
+        transfers);
   }
 
   public ControlSettings withHost(HostSettings newHost) {
@@ -312,6 +326,29 @@ public record ControlSettings(
         images,
         web,
         packages,
-        newHost);
+        newHost,
+        transfers);
+  }
+
+  public ControlSettings withTransfers(TransferSettings newTransfers) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        artifacts,
+        images,
+        web,
+        packages,
+        host,
+        newTransfers);
   }
 }

@@ -81,6 +81,21 @@ class CommandLineIT {
   }
 
   @Test
+  void filesAreImportedAndExported() throws IOException {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    String other = desk.carrel("sandbox", "create", "-q").out().strip();
+    Path file = Files.writeString(folder.resolve("in.txt"), "1\n");
+    assertThat(desk.carrel("import", id, file.toString(), "--to", "d/").out())
+        .isEqualTo("/workspace/d/in.txt\n");
+    assertThat(desk.carrel("import", id, "host:/etc/passwd").err()).contains("import.host-folders");
+    assertThat(desk.carrel("export", id, "d").out()).contains("/api/v1/exports/xp", "signature=");
+    assertThat(desk.carrel("export", id).out()).contains("/workspace/d");
+    assertThat(desk.carrel("import", other, id + ":d", "--json").out())
+        .contains("\"success\" : true");
+    assertThat(desk.carrel("exec", other, "--", "cat", "d/in.txt").out()).isEqualTo("1\n");
+  }
+
+  @Test
   void whatACommandLeavesIsSignedAndRecognised() throws IOException {
     String id = desk.carrel("sandbox", "create", "-q").out().strip();
     desk.carrel("exec", id, "--", "sh", "-c", "mkdir outputs; echo 1 > outputs/a.csv; echo 2 > b");

@@ -10,6 +10,7 @@ import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.PackedAsIs;
 import dev.carrel.server.http.ProblemPages;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.RequestLog;
 import dev.carrel.server.http.Router;
 import dev.carrel.server.mcp.Catalog;
@@ -77,16 +78,17 @@ public final class CarrelServer implements AutoCloseable {
       Control control,
       Authenticator authenticator,
       Catalog catalog) {
-    InetAddress address = address(settings);
-    requireFree(address, settings.port());
+    InetAddress listening = address(settings);
+    requireFree(listening, settings.port());
     var connections = new Connections(settings.readTimeout());
     Authenticator keys =
         token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
-    var api = new RestApi(control);
+    var address = new PublicAddress(settings.publicUrl());
+    var api = new RestApi(control, address);
     var e2b = new E2bApi(control, keys, settings.sandboxDomain());
     var router = new Router();
     api.addTo(router);
-    var mcp = new McpRoutes(catalog, Version.CURRENT);
+    var mcp = new McpRoutes(catalog, Version.CURRENT, address);
     mcp.addTo(router);
     e2b.addTo(router);
     var grpc = new GrpcApi(rpc, control, keys, api.metrics(), settings.drain());
@@ -95,7 +97,7 @@ public final class CarrelServer implements AutoCloseable {
             exchange -> e2b.inside(exchange).orElse(router),
             connections,
             new HostGuard(
-                address.isLoopbackAddress(), settings.allowedHosts(), settings.sandboxDomain()),
+                listening.isLoopbackAddress(), settings.allowedHosts(), settings.sandboxDomain()),
             keys,
             new RequestLog(api.metrics()),
             settings.maxJsonBody(),
@@ -103,7 +105,7 @@ public final class CarrelServer implements AutoCloseable {
             api::causeOfDeath);
     WebServer web =
         WebServer.builder()
-            .address(address)
+            .address(listening)
             .port(settings.port())
             .shutdownHook(false)
             .shutdownGracePeriod(settings.drain())
@@ -136,7 +138,7 @@ public final class CarrelServer implements AutoCloseable {
       connections.close();
       throw e;
     }
-    return new CarrelServer(web, connections, mcp, e2b, grpc, address.getHostAddress());
+    return new CarrelServer(web, connections, mcp, e2b, grpc, listening.getHostAddress());
   }
 
   public int port() {

@@ -18,6 +18,7 @@ import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.web.WebSettings;
 import dev.carrel.egress.AddressRange;
 import dev.carrel.egress.EgressSettings;
@@ -167,6 +168,16 @@ class ConfigurationTest {
             "file.max-zip", "404"));
     ALL.putAll(
         Map.of(
+            "server.public-url", "https://desk.example/",
+            "import.host-folders", "/srv/in,/srv/more",
+            "import.max-size", "420",
+            "import.max-files", "421",
+            "import.max-ratio", "422",
+            "import.max-fetch", "423",
+            "import.upload-time", "424s",
+            "export.link-time", "425s"));
+    ALL.putAll(
+        Map.of(
             "package.allow", "six,lodash",
             "package.deny", "left-pad",
             "package.min-age", "1d",
@@ -297,6 +308,7 @@ class ConfigurationTest {
                 true,
                 Set.of("desk.example"),
                 "boxes.example",
+                "https://desk.example",
                 DataSize.ofMebibytes(2),
                 7,
                 Duration.ofSeconds(8),
@@ -450,6 +462,16 @@ class ConfigurationTest {
                 List.of("left-pad"),
                 Duration.ofDays(1),
                 Duration.ofSeconds(413)));
+    assertThat(changed.control().transfers())
+        .isEqualTo(
+            new TransferSettings(
+                List.of(Path.of("/srv/in"), Path.of("/srv/more")),
+                new DataSize(420),
+                421,
+                422,
+                new DataSize(423),
+                Duration.ofSeconds(425),
+                Duration.ofSeconds(424)));
     assertThat(changed.control().artifacts())
         .isEqualTo(new ArtifactSettings(new DataSize(410), new DataSize(411), 412));
   }

@@ -283,6 +283,11 @@ public final class Sandbox implements AutoCloseable {
     return new Contexts(transport, path);
   }
 
+  /** Files on their way in and out. */
+  public Transfers transfers() {
+    return new Transfers(transport, path);
+  }
+
   /** The files of this sandbox. */
   public Files files() {
     return new Files(transport, path);

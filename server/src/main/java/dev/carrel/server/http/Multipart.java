@@ -1,6 +1,5 @@
-package dev.carrel.server.e2b;
+package dev.carrel.server.http;
 
-import dev.carrel.server.http.HttpProblem;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * The parts of a {@code multipart/form-data} body, one after the other, as they arrive. A file's
  * name is given as it came, folders and all. For one thread.
  */
-final class Multipart {
+public final class Multipart {
   private static final Pattern BOUNDARY =
       Pattern.compile("boundary=(?:\"([^\"]{1,70})\"|([^;\\s]{1,70}))", Pattern.CASE_INSENSITIVE);
   private static final Pattern NAME = Pattern.compile("(?i)[;\\s]name=\"([^\"]*)\"");
@@ -35,7 +34,7 @@ final class Multipart {
   private @Nullable PartBody open;
   private boolean ended;
 
-  Multipart(InputStream body, String contentType) throws IOException {
+  public Multipart(InputStream body, String contentType) throws IOException {
     Matcher matcher = BOUNDARY.matcher(contentType);
     if (!matcher.find()) {
       throw HttpProblem.unreadable("Content-Type", "names no boundary");
@@ -49,7 +48,7 @@ final class Multipart {
   }
 
   /** The next part; what was left of the one before is passed over. Null at the end. */
-  @Nullable Part next() throws IOException {
+  public @Nullable Part next() throws IOException {
     if (open != null) {
       open.transferTo(OutputStream.nullOutputStream());
       open = null;
@@ -106,7 +105,7 @@ final class Multipart {
    *
    * @param filename empty: it has none
    */
-  record Part(String name, String filename, InputStream content) {}
+  public record Part(String name, String filename, InputStream content) {}
 
   /** Ends where the boundary begins. */
   private final class PartBody extends InputStream {

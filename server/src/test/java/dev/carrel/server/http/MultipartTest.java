@@ -1,9 +1,8 @@
-package dev.carrel.server.e2b;
+package dev.carrel.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.carrel.server.http.HttpProblem;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

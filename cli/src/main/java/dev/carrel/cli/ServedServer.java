@@ -1,6 +1,5 @@
 package dev.carrel.cli;
 
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -9,9 +8,6 @@ public interface ServedServer extends LocalServer {
   Path tokenFile();
 
   Path logFile();
-
-  /** Where gRPC is served; empty when it has no port of its own. */
-  Optional<URI> grpc();
 
   /** What a sandbox that names no engine gets; empty when there is none that can be used. */
   Optional<Engine> engine();

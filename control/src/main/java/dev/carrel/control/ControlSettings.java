@@ -7,13 +7,11 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
-import dev.carrel.control.host.HostSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
-import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.vault.VaultSettings;
 import dev.carrel.control.web.WebSettings;
 import java.nio.file.Path;
@@ -40,9 +38,7 @@ public record ControlSettings(
     ArtifactSettings artifacts,
     ImageSettings images,
     WebSettings web,
-    PackageSettings packages,
-    HostSettings host,
-    TransferSettings transfers) {
+    PackageSettings packages) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -61,9 +57,7 @@ public record ControlSettings(
         ArtifactSettings.defaults(),
         ImageSettings.defaults(),
         WebSettings.defaults(),
-        PackageSettings.defaults(),
-        HostSettings.off(),
-        TransferSettings.defaults());
+        PackageSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -83,9 +77,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -105,9 +97,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -127,9 +117,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -149,9 +137,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -171,9 +157,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -193,9 +177,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -215,9 +197,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -237,9 +217,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -259,9 +237,7 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -281,9 +257,7 @@ public record ControlSettings(
         newArtifacts,
         images,
         web,
-        packages,
-        host,
-        transfers);
+        packages);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
@@ -303,52 +277,6 @@ public record ControlSettings(
         artifacts,
         images,
         newWeb,
-        packages,
-        host,
-        transfers);
-  }
-
-  public ControlSettings withHost(HostSettings newHost) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        newHost,
-        transfers);
-  }
-
-  public ControlSettings withTransfers(TransferSettings newTransfers) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        newTransfers);
+        packages);
   }
 }

@@ -100,13 +100,12 @@ final class DataDirectory implements AutoCloseable {
   }
 
   /** Lets the command line of the same user find the server. */
-  void publish(URI address, Optional<URI> grpc) {
+  void publish(URI address) {
     Path file = path.resolve("endpoint");
     Path draft = path.resolve("endpoint.new");
     String text =
         "address=%s\ntoken-file=%s\npid=%d\n"
-                .formatted(address, tokenFile(), ProcessHandle.current().pid())
-            + grpc.map(uri -> "grpc=" + uri + "\n").orElse("");
+            .formatted(address, tokenFile(), ProcessHandle.current().pid());
     try {
       Files.writeString(draft, text);
       Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);

@@ -40,8 +40,7 @@ final class RunningServer implements AutoCloseable {
       TokenFile tokens = TokenFile.openOrCreate(data.tokenFile());
       List<Engine> engines = engines(configuration);
       control = Control.open(configuration.control(), engines);
-      CarrelServer server =
-          CarrelServer.start(configuration.server(), configuration.grpc(), control, tokens);
+      CarrelServer server = CarrelServer.start(configuration.server(), control, tokens);
       return new RunningServer(data, control, server);
     } catch (SandboxException e) {
       closeAll(control, data);
@@ -70,11 +69,6 @@ final class RunningServer implements AutoCloseable {
 
   URI address() {
     return server.uri();
-  }
-
-  /** Where gRPC is served; empty when it has no port of its own. */
-  Optional<URI> grpcAddress() {
-    return server.grpcUri();
   }
 
   String token() {

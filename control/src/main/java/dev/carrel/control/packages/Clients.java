@@ -56,7 +56,7 @@ final class Clients {
           command.add("--uploaded-prior-to=" + before(minAge));
         }
         command.add("--");
-        wanted.forEach(one -> command.add(one.text()));
+        wanted.forEach(one -> command.add(one.with("==")));
       }
       case NPM -> {
         command.addAll(
@@ -68,7 +68,7 @@ final class Clients {
           command.add("--before=" + before(minAge));
         }
         command.add("--");
-        wanted.forEach(one -> command.add(one.text()));
+        wanted.forEach(one -> command.add(one.with("@")));
       }
       case R -> {
         command.addAll(

@@ -10,15 +10,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Who installs. */
 public enum PackageClient {
-  /** A name, maybe with extras, maybe with bounds of its version. */
+  /** A name, or a name and {@code ==} and a version. */
   PIP(
       Pattern.compile(
-          "(?<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
-              + "(?:\\[[A-Za-z0-9][A-Za-z0-9._-]*(?:,[A-Za-z0-9][A-Za-z0-9._-]*)*\\])?"
-              + "(?:==(?<version>[A-Za-z0-9][A-Za-z0-9.!+]*)"
-              + "|(?:(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)"
-              + "(?:,(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)*)?"),
-      "six, six==1.17.0, six>=1,<2 or name[extra]"),
+          "(?<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(?<version>[A-Za-z0-9][A-Za-z0-9.!+]*))?"),
+      "six or six==1.17.0"),
   /** A name with or without a scope, or that and {@code @} and a version or tag. */
   NPM(
       Pattern.compile(
@@ -57,7 +53,7 @@ public enum PackageClient {
    */
   Requirement requirement(String text) {
     Matcher matcher = grammar.matcher(text);
-    if (!accepts(text) || !matcher.matches()) {
+    if (text.length() > MAX || !matcher.matches()) {
       throw SandboxException.invalid(
           "packages",
           "'%s' is no package of %s; write %s"
@@ -65,11 +61,6 @@ public enum PackageClient {
     }
     @Nullable String version = matcher.group("version");
     return new Requirement(
-        matcher.group("name"), version == null || version.isEmpty() ? null : version, text);
-  }
-
-  /** Whether this is how a package of this client is written. */
-  public boolean accepts(String text) {
-    return text.length() <= MAX && grammar.matcher(text).matches();
+        matcher.group("name"), version == null || version.isEmpty() ? null : version);
   }
 }

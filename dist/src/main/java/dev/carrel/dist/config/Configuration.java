@@ -2,7 +2,6 @@ package dev.carrel.dist.config;
 
 import dev.carrel.control.ControlSettings;
 import dev.carrel.server.ServerSettings;
-import dev.carrel.server.grpc.GrpcSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -18,7 +17,6 @@ import java.util.TreeMap;
  */
 public record Configuration(
     ServerSettings server,
-    GrpcSettings grpc,
     StorageConfig storage,
     EngineConfig engine,
     ControlSettings control,
@@ -47,13 +45,11 @@ public record Configuration(
   }
 
   static Configuration from(Settings settings, Environment environment) {
-    ServerSettings server = ServerKeys.read(settings);
     EngineConfig engine = EngineConfig.from(settings, environment);
     StorageConfig storage = StorageConfig.from(settings, environment);
     var configuration =
         new Configuration(
-            server,
-            GrpcKeys.read(settings, server),
+            ServerKeys.read(settings),
             storage,
             engine,
             new ControlSettings(
@@ -72,9 +68,7 @@ public record Configuration(
                 ArtifactKeys.read(settings),
                 ImageKeys.read(settings),
                 WebKeys.read(settings),
-                PackageKeys.read(settings),
-                HostKeys.read(settings),
-                TransferKeys.read(settings)),
+                PackageKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

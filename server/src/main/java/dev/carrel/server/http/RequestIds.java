@@ -5,19 +5,19 @@ import java.util.HexFormat;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Names requests, so that an answer, a log line and a caller's own log can be put together. */
-public final class RequestIds {
+final class RequestIds {
   private static final int MAX_LENGTH = 64;
 
   private final String prefix;
   private final AtomicLong last = new AtomicLong();
 
-  public RequestIds() {
+  RequestIds() {
     byte[] random = new byte[5];
     new SecureRandom().nextBytes(random);
     prefix = "rq" + HexFormat.of().formatHex(random) + "-";
   }
 
-  public String next() {
+  String next() {
     return prefix + Long.toString(last.incrementAndGet(), 36);
   }
 

@@ -32,8 +32,7 @@ final class KeyRoutes {
         new Caller(
             fields.string("tenant", caller.tenant()),
             fields.string("principal", caller.principal()),
-            role(fields),
-            Caller.Permission.parse(fields.words("permissions").orElse(List.of())));
+            role(fields));
     ApiKey.Issued issued = keys.issue(caller, fields.requiredString("name"), owner);
     exchange.json(201, View.of(issued.key(), issued.secret()));
   }
@@ -70,7 +69,6 @@ final class KeyRoutes {
       String tenant,
       String principal,
       String role,
-      List<String> permissions,
       String mask,
       String createdBy,
       String createdAt,
@@ -82,7 +80,6 @@ final class KeyRoutes {
           key.caller().tenant(),
           key.caller().principal(),
           key.caller().role().name().toLowerCase(Locale.ROOT),
-          key.caller().permissions().stream().map(Caller.Permission::wireName).sorted().toList(),
           key.mask(),
           key.createdBy(),
           key.createdAt().toString(),

@@ -1,4 +1,0 @@
-package dev.carrel.sdk;
-
-/** A file of the host that was written. */
-public record HostWritten(String path, long size) {}

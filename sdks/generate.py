@@ -54,13 +54,14 @@ OPTIONS = {
     "ExecRequest": "ExecOptions",
     "GlobRequest": "GlobOptions",
     "GrepRequest": "GrepOptions",
+    "ImportFile": "ImportSource",
     "SetBudget": "BudgetLimits",
     "UpdateSandbox": "SandboxChanges",
     "ValidateRequest": "ValidateOptions",
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "LinkPort", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
+    "BulkRequest", "CreateSnapshot", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
     "SandboxSettingsChange", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.

@@ -28,7 +28,7 @@ const call = async (name, args, options) => {
 };
 
 const names = (await client.listTools()).tools.map((tool) => tool.name);
-for (const name of ['create_session', 'execute_code', 'Bash', 'Edit', 'Grep']) assert.ok(names.includes(name), name);
+for (const name of ['create_session', 'execute_code', 'export_files', 'Bash', 'Edit', 'Grep']) assert.ok(names.includes(name), name);
 
 const session_id = (await call('create_session', { language: 'python' })).structuredContent.session_id;
 await call('execute_code', { session_id, code: 'x = 6' });
@@ -57,6 +57,18 @@ assert.match(found.content[0].text, /Line 2: beta/);
 const uri = `carrel://sandboxes/${session_id}/files/workspace/notes.md`;
 assert.equal((await client.readResource({ uri })).contents[0].text, '# Notes\nbeta\n');
 assert.ok((await client.listPrompts()).prompts.length > 0);
+
+const exported = (await call('export_files', { session_id, files: [{ source: 'notes.md' }] })).structuredContent;
+assert.equal(exported.success, true);
+const link = exported.files[0].download_url;
+assert.equal(await (await fetch(link)).text(), '# Notes\nbeta\n');
+assert.equal((await fetch(link.slice(0, -1) + (link.endsWith('0') ? '1' : '0'))).status, 401);
+const second = (await call('create_session', { language: 'python' })).structuredContent.session_id;
+const files = [{ session_id, path: 'notes.md', destination: 'copy.md' }, { file_name: 'a.json', file_content: '[1]' }];
+assert.equal((await call('import_files', { session_id: second, files })).structuredContent.success, true);
+const copy = await call('execute_code', { session_id: second, code: 'open("copy.md").read()' });
+assert.equal(copy.structuredContent.result['text/plain'], "'# Notes\\nbeta\\n'");
+await call('stop_session', { session_id: second });
 
 const cancelled = new AbortController();
 const endless = client.callTool({ name: 'Bash', arguments: { session_id, command: 'touch begun; sleep 300' } }, undefined, {

@@ -14,12 +14,14 @@ import {
   type ExecInfo,
   type ExecOptions,
   type ExecResult,
+  type ExportResult,
+  type ImportResult,
+  type ImportSource,
   type NetworkPolicy,
   type SandboxChanges,
   type SandboxInfo,
   type SandboxOptions,
   type SandboxUsage,
-  type PortLink,
   type SignedArtifacts,
   type SnapshotInfo,
   readActivityInfo,
@@ -32,15 +34,17 @@ import {
   readEgressInfo,
   readExecInfo,
   readExecResult,
+  readExportResult,
+  readImportResult,
   readSandboxInfo,
   readSandboxUsage,
-  readPortLink,
   readSignedArtifacts,
   readSnapshotInfo,
   writeBudgetLimits,
   writeCodeOptions,
   writeContextOptions,
   writeExecOptions,
+  writeImportSource,
   writeNetworkPolicy,
   writeSandboxChanges,
   writeSandboxOptions,
@@ -237,11 +241,6 @@ export class Sandbox implements AsyncDisposable {
     return readSandboxUsage(await this.transport.get(`${this.path}/usage`));
   }
 
-  /** A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this port and no other. */
-  async link(port: number, options: { expiresInSeconds?: number } = {}): Promise<PortLink> {
-    return readPortLink(await this.post(`ports/${port}/link`, { expires_in_seconds: options.expiresInSeconds ?? 3600 }));
-  }
-
   /** Files of it that were signed, newest first. */
   async artifacts(options: { execId?: string; limit?: number } = {}): Promise<ArtifactInfo[]> {
     const query = { exec: options.execId, limit: options.limit };
@@ -266,6 +265,16 @@ export class Sandbox implements AsyncDisposable {
   /** A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller. */
   async setBudget(limits: BudgetLimits): Promise<BudgetInfo> {
     return readBudgetInfo(await this.transport.json("PUT", `${this.path}/budget`, { json: writeBudgetLimits(limits) }));
+  }
+
+  /** Brings files in, each for itself: `fileContent`, `url`, `sandboxId` with `path`, or `source` says from where. */
+  async importFiles(...files: ImportSource[]): Promise<ImportResult> {
+    return readImportResult(await this.post("imports", { files: files.map(writeImportSource) }));
+  }
+
+  /** Lets files and folders out, with a link to each that anybody can fetch it by for a while. */
+  async exportFiles(paths: string[], options: { expiresInSeconds?: number } = {}): Promise<ExportResult> {
+    return readExportResult(await this.post("exports", { paths, expires_in_seconds: options.expiresInSeconds }));
   }
 
   private async change(verb: string): Promise<this> {

@@ -25,6 +25,9 @@ export type ErrorCode =
   | "secret_not_found"
   | "approval_not_found"
   | "key_not_found"
+  | "export_not_found"
+  | "upload_not_found"
+  | "skill_not_found"
   | "image_not_found"
   | "image_invalid"
   | "image_source_failed"
@@ -47,8 +50,6 @@ export type ErrorCode =
   | "egress_denied"
   | "web_failed"
   | "budget_exhausted"
-  | "port_closed"
-  | "app_failed"
   | "sandbox_gone"
   | "result_gone"
   | "guest_lost"
@@ -89,6 +90,9 @@ export type OnIdle =
   | "stop"
   | "pause"
   | "destroy";
+
+export type Permission =
+  | "host";
 
 export type SandboxStatus =
   | "creating"
@@ -141,6 +145,7 @@ export interface ApiKey {
   tenant: string;
   principal: string;
   role: "user" | "admin";
+  permissions: Permission[];
   /** Its beginning. */
   mask: string;
   createdBy: string;
@@ -155,6 +160,7 @@ export const readApiKey = (wire: Wire): ApiKey => ({
   tenant: wire.tenant,
   principal: wire.principal,
   role: wire.role,
+  permissions: wire.permissions,
   mask: wire.mask,
   createdBy: wire.created_by,
   createdAt: time(wire.created_at),
@@ -597,6 +603,8 @@ export interface CreateKey {
   /** Whom it stands for; somebody else only for administrators. */
   principal: string | null;
   role: "user" | "admin" | null;
+  /** What no role brings with it; given by administrators. */
+  permissions: Permission[] | null;
 }
 
 export const readCreateKey = (wire: Wire): CreateKey => ({
@@ -604,6 +612,7 @@ export const readCreateKey = (wire: Wire): CreateKey => ({
   tenant: wire.tenant ?? null,
   principal: wire.principal ?? null,
   role: wire.role ?? null,
+  permissions: wire.permissions ?? null,
 });
 
 /** The richest type of one figure or display call. */
@@ -934,6 +943,81 @@ export const readExecStarted = (wire: Wire): ExecStarted => ({
   offset: wire.offset,
 });
 
+/** `ExportFiles` of the contract. */
+export interface ExportFiles {
+  paths: string[];
+  /** How long links are good; `export.link-time` unless said. */
+  expiresInSeconds: number | null;
+}
+
+export const readExportFiles = (wire: Wire): ExportFiles => ({
+  paths: wire.paths,
+  expiresInSeconds: wire.expires_in_seconds ?? null,
+});
+
+/** `ExportInfo` of the contract. */
+export interface ExportInfo {
+  id: string;
+  path: string;
+  createdAt: Date;
+}
+
+export const readExportInfo = (wire: Wire): ExportInfo => ({
+  id: wire.id,
+  path: wire.path,
+  createdAt: time(wire.created_at),
+});
+
+/** `ExportList` of the contract. */
+export interface ExportList {
+  items: ExportInfo[];
+}
+
+export const readExportList = (wire: Wire): ExportList => ({
+  items: ((items: Wire[]) => items.map(readExportInfo))(wire.items),
+});
+
+/** `ExportResult` of the contract. */
+export interface ExportResult {
+  /** All can be fetched. */
+  success: boolean;
+  files: ExportedFile[];
+  error: string;
+}
+
+export const readExportResult = (wire: Wire): ExportResult => ({
+  success: wire.success,
+  files: ((items: Wire[]) => items.map(readExportedFile))(wire.files),
+  error: wire.error,
+});
+
+/** `ExportedFile` of the contract. */
+export interface ExportedFile {
+  id: string | null;
+  path: string;
+  success: boolean;
+  type: "file" | "dir" | null;
+  /** Of a folder, of the files in it. */
+  size: number;
+  /** Anybody who has it can fetch; a folder as a zip, or with `&format=tar`. */
+  downloadUrl: string | null;
+  expiresAt: Date | null;
+  error: string | null;
+  code: string | null;
+}
+
+export const readExportedFile = (wire: Wire): ExportedFile => ({
+  id: wire.id,
+  path: wire.path,
+  success: wire.success,
+  type: wire.type,
+  size: wire.size,
+  downloadUrl: wire.download_url,
+  expiresAt: optional(time, wire.expires_at),
+  error: wire.error,
+  code: wire.code,
+});
+
 /** Why it failed or died. */
 export interface Failure {
   cause: string;
@@ -1073,6 +1157,140 @@ export const readHealth = (wire: Wire): Health => ({
   version: wire.version,
 });
 
+/** `HostAccess` of the contract. */
+export interface HostAccess {
+  /** Patterns of commands that nobody is asked about. */
+  alwaysAllowed: string[];
+  /** Patterns of commands that nobody can allow. */
+  blocked: string[];
+  /** Whose files may be read. */
+  folders: string[];
+  /** Whose files may be read and written. */
+  writableFolders: string[];
+  /** Those that wait or are in force. */
+  approvals: ApprovalInfo[];
+}
+
+export const readHostAccess = (wire: Wire): HostAccess => ({
+  alwaysAllowed: wire.always_allowed,
+  blocked: wire.blocked,
+  folders: wire.folders,
+  writableFolders: wire.writable_folders,
+  approvals: ((items: Wire[]) => items.map(readApprovalInfo))(wire.approvals),
+});
+
+/** `HostContent` of the contract. */
+export interface HostContent {
+  path: string;
+  content: string;
+  base64: boolean;
+  /** Of the whole file. */
+  size: number;
+  /** Whether there is more after this. */
+  truncated: boolean;
+}
+
+export const readHostContent = (wire: Wire): HostContent => ({
+  path: wire.path,
+  content: wire.content,
+  base64: wire.base64,
+  size: wire.size,
+  truncated: wire.truncated,
+});
+
+/** `HostEntry` of the contract. */
+export interface HostEntry {
+  name: string;
+  path: string;
+  kind: "file" | "directory" | "link" | "other";
+  size: number;
+  modifiedAt: Date;
+}
+
+export const readHostEntry = (wire: Wire): HostEntry => ({
+  name: wire.name,
+  path: wire.path,
+  kind: wire.kind,
+  size: wire.size,
+  modifiedAt: time(wire.modified_at),
+});
+
+/** `HostExec` of the contract. */
+export interface HostExec {
+  /** A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell. */
+  command: string | string[];
+  /** A folder that is lent out; default: the first of them. */
+  cwd: string | null;
+  /** At most host.max-timeout. */
+  timeoutSeconds: number | null;
+  /** For whom; approvals can be for one sandbox. */
+  sandboxId: string | null;
+  namespace: string | null;
+}
+
+export const readHostExec = (wire: Wire): HostExec => ({
+  command: wire.command,
+  cwd: wire.cwd ?? null,
+  timeoutSeconds: wire.timeout_seconds ?? null,
+  sandboxId: wire.sandbox_id ?? null,
+  namespace: wire.namespace ?? null,
+});
+
+/** `HostListing` of the contract. */
+export interface HostListing {
+  files: HostEntry[];
+}
+
+export const readHostListing = (wire: Wire): HostListing => ({
+  files: ((items: Wire[]) => items.map(readHostEntry))(wire.files),
+});
+
+/** `HostPath` of the contract. */
+export interface HostPath {
+  /** From / on, without links. */
+  path: string;
+  sandboxId: string | null;
+  namespace: string | null;
+}
+
+export const readHostPath = (wire: Wire): HostPath => ({
+  path: wire.path,
+  sandboxId: wire.sandbox_id ?? null,
+  namespace: wire.namespace ?? null,
+});
+
+/** `HostResult` of the contract. */
+export interface HostResult {
+  /** 128 and the signal, when one ended it. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+  /** Whether there was more output than is kept. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+export const readHostResult = (wire: Wire): HostResult => ({
+  exitCode: wire.exit_code,
+  stdout: wire.stdout,
+  stderr: wire.stderr,
+  timedOut: wire.timed_out,
+  truncated: wire.truncated,
+  durationMs: wire.duration_ms,
+});
+
+/** `HostWritten` of the contract. */
+export interface HostWritten {
+  path: string;
+  size: number;
+}
+
+export const readHostWritten = (wire: Wire): HostWritten => ({
+  path: wire.path,
+  size: wire.size,
+});
+
 /** `Image` of the contract. */
 export interface ImageInfo {
   name: string;
@@ -1118,6 +1336,54 @@ export interface ImageList {
 export const readImageList = (wire: Wire): ImageList => ({
   images: ((items: Wire[]) => items.map(readImageInfo))(wire.images),
   diskBytes: wire.disk_bytes,
+});
+
+/** `ImportFiles` of the contract. */
+export interface ImportFiles {
+  files: ImportSource[];
+}
+
+export const readImportFiles = (wire: Wire): ImportFiles => ({
+  files: ((items: Wire[]) => items.map(readImportSource))(wire.files),
+});
+
+/** `ImportResult` of the contract. */
+export interface ImportResult {
+  /** All came. */
+  success: boolean;
+  files: ImportedFile[];
+  error: string;
+}
+
+export const readImportResult = (wire: Wire): ImportResult => ({
+  success: wire.success,
+  files: ((items: Wire[]) => items.map(readImportedFile))(wire.files),
+  error: wire.error,
+});
+
+/** `ImportedFile` of the contract. */
+export interface ImportedFile {
+  source: string;
+  destination: string;
+  success: boolean;
+  files: number;
+  /** Bytes of all files. */
+  size: number;
+  /** Links and the like that were left out of a folder. */
+  skipped: number;
+  error: string | null;
+  code: string | null;
+}
+
+export const readImportedFile = (wire: Wire): ImportedFile => ({
+  source: wire.source,
+  destination: wire.destination,
+  success: wire.success,
+  files: wire.files,
+  size: wire.size,
+  skipped: wire.skipped,
+  error: wire.error,
+  code: wire.code,
 });
 
 /** `InstallPackages` of the contract. */
@@ -1314,23 +1580,6 @@ export const readPoolSummary = (wire: Wire): PoolSummary => ({
   perImage: ((items: Wire[]) => items.map(readPoolInfo))(wire.per_image),
 });
 
-/** `PortLink` of the contract. */
-export interface PortLink {
-  /** As the server was addressed just now. A browser is led on to the app's own origin where it has one. */
-  url: string;
-  /** The same on this server, by whatever name it is addressed. */
-  path: string;
-  port: number;
-  expiresAt: Date;
-}
-
-export const readPortLink = (wire: Wire): PortLink => ({
-  url: wire.url,
-  path: wire.path,
-  port: wire.port,
-  expiresAt: time(wire.expires_at),
-});
-
 /** `Problem` of the contract. */
 export interface Problem {
   /** urn:carrel:error: and the code. */
@@ -1339,7 +1588,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "port_closed" | "app_failed" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "export_not_found" | "upload_not_found" | "skill_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */
@@ -2118,6 +2367,37 @@ export const writeGrepOptions = (given: GrepOptions): Wire => ({
   hidden: given.hidden,
   context: given.context,
   limit: given.limit,
+});
+
+/** What `ImportFile` of the contract takes besides what it requires. */
+export interface ImportSource {
+  /** Of `file_content`. */
+  fileName?: string | undefined;
+  fileContent?: string | undefined;
+  encoding?: "text" | "base64" | undefined;
+  url?: string | undefined;
+  /** The sandbox that exported `path`; `session_id` is taken, too. */
+  sandboxId?: string | undefined;
+  /** Of `sandbox_id`: a path in its `/workspace`. */
+  path?: string | undefined;
+  /** A path of the host. */
+  source?: string | undefined;
+  /** Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash. */
+  destination?: string | undefined;
+  /** It is a zip or tar whose files are wanted, at the destination. */
+  unpack?: boolean | undefined;
+}
+
+export const writeImportSource = (given: ImportSource): Wire => ({
+  file_name: given.fileName,
+  file_content: given.fileContent,
+  encoding: given.encoding,
+  url: given.url,
+  sandbox_id: given.sandboxId,
+  path: given.path,
+  source: given.source,
+  destination: given.destination,
+  unpack: given.unpack,
 });
 
 /** What `SetBudget` of the contract takes besides what it requires. */

@@ -26,8 +26,10 @@ from ..generated.types import (
     ExecInfo,
     ExecOptions,
     ExecResult,
+    ExportResult,
+    ImportResult,
+    ImportSource,
     NetworkPolicy,
-    PortLink,
     SandboxChanges,
     SandboxInfo,
     SandboxOptions,
@@ -219,11 +221,6 @@ class AsyncSandbox:
         """What it uses now; zeros when it does not run."""
         return SandboxUsage.from_wire(await self._transport.get(f"{self._path}/usage"))
 
-    async def link(self, port: int, *, expires_in_seconds: int = 3600) -> PortLink:
-        """A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this port and no other."""
-        wire = {"expires_in_seconds": expires_in_seconds}
-        return PortLink.from_wire(await self._transport.send("POST", f"{self._path}/ports/{port}/link", wire))
-
     async def artifacts(self, *, exec_id: str | None = None, limit: int = 100) -> list[ArtifactInfo]:
         """Files of it that were signed, newest first."""
         wire = await self._transport.get(f"{self._path}/artifacts", {"exec": exec_id, "limit": limit})
@@ -245,6 +242,17 @@ class AsyncSandbox:
     async def set_budget(self, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
         """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
         return BudgetInfo.from_wire(await self._transport.send("PUT", f"{self._path}/budget", limits))
+
+    async def import_files(self, *files: ImportSource) -> ImportResult:
+        """Brings files in, each for itself: `file_content`, `url`, `sandbox_id` with `path`, or `source` says from where."""
+        return ImportResult.from_wire(await self._transport.send("POST", f"{self._path}/imports", {"files": list(files)}))
+
+    async def export_files(self, *paths: str, expires_in_seconds: int | None = None) -> ExportResult:
+        """Lets files and folders out, with a link to each that anybody can fetch it by for a while."""
+        wire: dict[str, Any] = {"paths": list(paths)}
+        if expires_in_seconds is not None:
+            wire["expires_in_seconds"] = expires_in_seconds
+        return ExportResult.from_wire(await self._transport.send("POST", f"{self._path}/exports", wire))
 
     async def _change(self, verb: str) -> Self:
         return self._became(await self._transport.send("POST", f"{self._path}/{verb}", {}))

@@ -27,8 +27,10 @@ from ..generated.types import (
     ExecInfo,
     ExecOptions,
     ExecResult,
+    ExportResult,
+    ImportResult,
+    ImportSource,
     NetworkPolicy,
-    PortLink,
     SandboxChanges,
     SandboxInfo,
     SandboxOptions,
@@ -220,11 +222,6 @@ class Sandbox:
         """What it uses now; zeros when it does not run."""
         return SandboxUsage.from_wire(self._transport.get(f"{self._path}/usage"))
 
-    def link(self, port: int, *, expires_in_seconds: int = 3600) -> PortLink:
-        """A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this port and no other."""
-        wire = {"expires_in_seconds": expires_in_seconds}
-        return PortLink.from_wire(self._transport.send("POST", f"{self._path}/ports/{port}/link", wire))
-
     def artifacts(self, *, exec_id: str | None = None, limit: int = 100) -> list[ArtifactInfo]:
         """Files of it that were signed, newest first."""
         wire = self._transport.get(f"{self._path}/artifacts", {"exec": exec_id, "limit": limit})
@@ -246,6 +243,17 @@ class Sandbox:
     def set_budget(self, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
         """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
         return BudgetInfo.from_wire(self._transport.send("PUT", f"{self._path}/budget", limits))
+
+    def import_files(self, *files: ImportSource) -> ImportResult:
+        """Brings files in, each for itself: `file_content`, `url`, `sandbox_id` with `path`, or `source` says from where."""
+        return ImportResult.from_wire(self._transport.send("POST", f"{self._path}/imports", {"files": list(files)}))
+
+    def export_files(self, *paths: str, expires_in_seconds: int | None = None) -> ExportResult:
+        """Lets files and folders out, with a link to each that anybody can fetch it by for a while."""
+        wire: dict[str, Any] = {"paths": list(paths)}
+        if expires_in_seconds is not None:
+            wire["expires_in_seconds"] = expires_in_seconds
+        return ExportResult.from_wire(self._transport.send("POST", f"{self._path}/exports", wire))
 
     def _change(self, verb: str) -> Self:
         return self._became(self._transport.send("POST", f"{self._path}/{verb}", {}))

@@ -6,7 +6,6 @@ An exception for each code of an error. Catch `CarrelError` for all of them.
 from .._errors import CarrelError
 
 __all__ = [
-    "AppFailed",
     "ApprovalNotFound",
     "BudgetExhausted",
     "ContextNotFound",
@@ -15,6 +14,7 @@ __all__ = [
     "EngineFailed",
     "EngineNotAvailable",
     "ExecNotFound",
+    "ExportNotFound",
     "FileExists",
     "FileNotFound",
     "Forbidden",
@@ -36,7 +36,6 @@ __all__ = [
     "NotFound",
     "NotSupported",
     "PermissionDenied",
-    "PortClosed",
     "PreconditionFailed",
     "RangeNotSatisfiable",
     "ResultGone",
@@ -44,10 +43,12 @@ __all__ = [
     "SandboxNotFound",
     "SecretNotFound",
     "ShuttingDown",
+    "SkillNotFound",
     "SnapshotNotFound",
     "StoreBusy",
     "TooLarge",
     "Unauthenticated",
+    "UploadNotFound",
     "VaultDamaged",
     "VolumeNotFound",
     "WebFailed",
@@ -109,6 +110,18 @@ class ApprovalNotFound(CarrelError):
 
 class KeyNotFound(CarrelError):
     """The code `key_not_found`."""
+
+
+class ExportNotFound(CarrelError):
+    """The code `export_not_found`."""
+
+
+class UploadNotFound(CarrelError):
+    """The code `upload_not_found`."""
+
+
+class SkillNotFound(CarrelError):
+    """The code `skill_not_found`."""
 
 
 class ImageNotFound(CarrelError):
@@ -199,14 +212,6 @@ class BudgetExhausted(CarrelError):
     """The code `budget_exhausted`."""
 
 
-class PortClosed(CarrelError):
-    """The code `port_closed`."""
-
-
-class AppFailed(CarrelError):
-    """The code `app_failed`."""
-
-
 class SandboxGone(CarrelError):
     """The code `sandbox_gone`."""
 
@@ -254,6 +259,9 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "secret_not_found": SecretNotFound,
     "approval_not_found": ApprovalNotFound,
     "key_not_found": KeyNotFound,
+    "export_not_found": ExportNotFound,
+    "upload_not_found": UploadNotFound,
+    "skill_not_found": SkillNotFound,
     "image_not_found": ImageNotFound,
     "image_invalid": ImageInvalid,
     "image_source_failed": ImageSourceFailed,
@@ -276,8 +284,6 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "egress_denied": EgressDenied,
     "web_failed": WebFailed,
     "budget_exhausted": BudgetExhausted,
-    "port_closed": PortClosed,
-    "app_failed": AppFailed,
     "sandbox_gone": SandboxGone,
     "result_gone": ResultGone,
     "guest_lost": GuestLost,

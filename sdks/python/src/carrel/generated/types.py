@@ -58,6 +58,11 @@ __all__ = [
     "ExecOutput",
     "ExecResult",
     "ExecStarted",
+    "ExportFiles",
+    "ExportInfo",
+    "ExportList",
+    "ExportResult",
+    "ExportedFile",
     "Failure",
     "FileChange",
     "FileEntry",
@@ -69,8 +74,20 @@ __all__ = [
     "GrepOptions",
     "GrepResult",
     "Health",
+    "HostAccess",
+    "HostContent",
+    "HostEntry",
+    "HostExec",
+    "HostListing",
+    "HostPath",
+    "HostResult",
+    "HostWritten",
     "ImageInfo",
     "ImageList",
+    "ImportFiles",
+    "ImportResult",
+    "ImportSource",
+    "ImportedFile",
     "InstallPackages",
     "Installation",
     "InstalledPackage",
@@ -84,9 +101,9 @@ __all__ = [
     "OnIdle",
     "OutputChunk",
     "OutputEvent",
+    "Permission",
     "PoolInfo",
     "PoolSummary",
-    "PortLink",
     "Problem",
     "QueueLine",
     "QueueStatus",
@@ -139,6 +156,9 @@ ErrorCode = Literal[
     "secret_not_found",
     "approval_not_found",
     "key_not_found",
+    "export_not_found",
+    "upload_not_found",
+    "skill_not_found",
     "image_not_found",
     "image_invalid",
     "image_source_failed",
@@ -161,8 +181,6 @@ ErrorCode = Literal[
     "egress_denied",
     "web_failed",
     "budget_exhausted",
-    "port_closed",
-    "app_failed",
     "sandbox_gone",
     "result_gone",
     "guest_lost",
@@ -203,6 +221,9 @@ OnIdle = Literal[
     "stop",
     "pause",
     "destroy",
+]
+Permission = Literal[
+    "host",
 ]
 SandboxStatus = Literal[
     "creating",
@@ -264,6 +285,7 @@ class ApiKey:
     tenant: str
     principal: str
     role: Literal["user", "admin"]
+    permissions: list[Permission]
     mask: str
     """Its beginning."""
     created_by: str
@@ -279,6 +301,7 @@ class ApiKey:
             tenant=wire["tenant"],
             principal=wire["principal"],
             role=wire["role"],
+            permissions=wire["permissions"],
             mask=wire["mask"],
             created_by=wire["created_by"],
             created_at=time(wire["created_at"]),
@@ -783,6 +806,8 @@ class CreateKey:
     principal: str | None = None
     """Whom it stands for; somebody else only for administrators."""
     role: Literal["user", "admin"] | None = None
+    permissions: list[Permission] | None = None
+    """What no role brings with it; given by administrators."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
@@ -791,6 +816,7 @@ class CreateKey:
             tenant=wire.get("tenant"),
             principal=wire.get("principal"),
             role=wire.get("role"),
+            permissions=wire.get("permissions"),
         )
 
 
@@ -1165,6 +1191,96 @@ class ExecStarted:
 
 
 @dataclass(frozen=True)
+class ExportFiles:
+    """`ExportFiles` of the contract."""
+    paths: list[str]
+    expires_in_seconds: int | None = None
+    """How long links are good; `export.link-time` unless said."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            paths=wire["paths"],
+            expires_in_seconds=wire.get("expires_in_seconds"),
+        )
+
+
+@dataclass(frozen=True)
+class ExportInfo:
+    """`ExportInfo` of the contract."""
+    id: str
+    path: str
+    created_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            path=wire["path"],
+            created_at=time(wire["created_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class ExportList:
+    """`ExportList` of the contract."""
+    items: list[ExportInfo]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            items=(lambda items: [ExportInfo.from_wire(item) for item in items])(wire["items"]),
+        )
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """`ExportResult` of the contract."""
+    success: bool
+    """All can be fetched."""
+    files: list[ExportedFile]
+    error: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            success=wire["success"],
+            files=(lambda items: [ExportedFile.from_wire(item) for item in items])(wire["files"]),
+            error=wire["error"],
+        )
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    """`ExportedFile` of the contract."""
+    id: str | None
+    path: str
+    success: bool
+    type: Literal["file", "dir"] | None
+    size: int
+    """Of a folder, of the files in it."""
+    download_url: str | None
+    """Anybody who has it can fetch; a folder as a zip, or with `&format=tar`."""
+    expires_at: datetime | None
+    error: str | None
+    code: str | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            path=wire["path"],
+            success=wire["success"],
+            type=wire["type"],
+            size=wire["size"],
+            download_url=wire["download_url"],
+            expires_at=optional(time, wire["expires_at"]),
+            error=wire["error"],
+            code=wire["code"],
+        )
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why it failed or died."""
     cause: str
@@ -1331,6 +1447,164 @@ class Health:
 
 
 @dataclass(frozen=True)
+class HostAccess:
+    """`HostAccess` of the contract."""
+    always_allowed: list[str]
+    """Patterns of commands that nobody is asked about."""
+    blocked: list[str]
+    """Patterns of commands that nobody can allow."""
+    folders: list[str]
+    """Whose files may be read."""
+    writable_folders: list[str]
+    """Whose files may be read and written."""
+    approvals: list[ApprovalInfo]
+    """Those that wait or are in force."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            always_allowed=wire["always_allowed"],
+            blocked=wire["blocked"],
+            folders=wire["folders"],
+            writable_folders=wire["writable_folders"],
+            approvals=(lambda items: [ApprovalInfo.from_wire(item) for item in items])(wire["approvals"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostContent:
+    """`HostContent` of the contract."""
+    path: str
+    content: str
+    base64: bool
+    size: int
+    """Of the whole file."""
+    truncated: bool
+    """Whether there is more after this."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            content=wire["content"],
+            base64=wire["base64"],
+            size=wire["size"],
+            truncated=wire["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class HostEntry:
+    """`HostEntry` of the contract."""
+    name: str
+    path: str
+    kind: Literal["file", "directory", "link", "other"]
+    size: int
+    modified_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            path=wire["path"],
+            kind=wire["kind"],
+            size=wire["size"],
+            modified_at=time(wire["modified_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostExec:
+    """`HostExec` of the contract."""
+    command: Union[str, list[str]]
+    """A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell."""
+    cwd: str | None = None
+    """A folder that is lent out; default: the first of them."""
+    timeout_seconds: int | None = None
+    """At most host.max-timeout."""
+    sandbox_id: str | None = None
+    """For whom; approvals can be for one sandbox."""
+    namespace: str | None = None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            command=wire["command"],
+            cwd=wire.get("cwd"),
+            timeout_seconds=wire.get("timeout_seconds"),
+            sandbox_id=wire.get("sandbox_id"),
+            namespace=wire.get("namespace"),
+        )
+
+
+@dataclass(frozen=True)
+class HostListing:
+    """`HostListing` of the contract."""
+    files: list[HostEntry]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            files=(lambda items: [HostEntry.from_wire(item) for item in items])(wire["files"]),
+        )
+
+
+@dataclass(frozen=True)
+class HostPath:
+    """`HostPath` of the contract."""
+    path: str
+    """From / on, without links."""
+    sandbox_id: str | None = None
+    namespace: str | None = None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            sandbox_id=wire.get("sandbox_id"),
+            namespace=wire.get("namespace"),
+        )
+
+
+@dataclass(frozen=True)
+class HostResult:
+    """`HostResult` of the contract."""
+    exit_code: int
+    """128 and the signal, when one ended it."""
+    stdout: str
+    stderr: str
+    timed_out: bool
+    truncated: bool
+    """Whether there was more output than is kept."""
+    duration_ms: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            exit_code=wire["exit_code"],
+            stdout=wire["stdout"],
+            stderr=wire["stderr"],
+            timed_out=wire["timed_out"],
+            truncated=wire["truncated"],
+            duration_ms=wire["duration_ms"],
+        )
+
+
+@dataclass(frozen=True)
+class HostWritten:
+    """`HostWritten` of the contract."""
+    path: str
+    size: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            size=wire["size"],
+        )
+
+
+@dataclass(frozen=True)
 class ImageInfo:
     """`Image` of the contract."""
     name: str
@@ -1380,6 +1654,63 @@ class ImageList:
         return cls(
             images=(lambda items: [ImageInfo.from_wire(item) for item in items])(wire["images"]),
             disk_bytes=wire["disk_bytes"],
+        )
+
+
+@dataclass(frozen=True)
+class ImportFiles:
+    """`ImportFiles` of the contract."""
+    files: list[ImportSource]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            files=(lambda items: [ImportSource.from_wire(item) for item in items])(wire["files"]),
+        )
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """`ImportResult` of the contract."""
+    success: bool
+    """All came."""
+    files: list[ImportedFile]
+    error: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            success=wire["success"],
+            files=(lambda items: [ImportedFile.from_wire(item) for item in items])(wire["files"]),
+            error=wire["error"],
+        )
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """`ImportedFile` of the contract."""
+    source: str
+    destination: str
+    success: bool
+    files: int
+    size: int
+    """Bytes of all files."""
+    skipped: int
+    """Links and the like that were left out of a folder."""
+    error: str | None
+    code: str | None
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            source=wire["source"],
+            destination=wire["destination"],
+            success=wire["success"],
+            files=wire["files"],
+            size=wire["size"],
+            skipped=wire["skipped"],
+            error=wire["error"],
+            code=wire["code"],
         )
 
 
@@ -1614,26 +1945,6 @@ class PoolSummary:
 
 
 @dataclass(frozen=True)
-class PortLink:
-    """`PortLink` of the contract."""
-    url: str
-    """As the server was addressed just now. A browser is led on to the app's own origin where it has one."""
-    path: str
-    """The same on this server, by whatever name it is addressed."""
-    port: int
-    expires_at: datetime
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            url=wire["url"],
-            path=wire["path"],
-            port=wire["port"],
-            expires_at=time(wire["expires_at"]),
-        )
-
-
-@dataclass(frozen=True)
 class Problem:
     """`Problem` of the contract."""
     type: str
@@ -1642,7 +1953,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "port_closed", "app_failed", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "skill_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""
@@ -2403,6 +2714,25 @@ class GrepOptions(TypedDict, total=False):
     context: int
     """Lines around a match."""
     limit: int
+
+
+class ImportSource(TypedDict, total=False):
+    """What `ImportFile` of the contract takes besides what it requires."""
+    file_name: str
+    """Of `file_content`."""
+    file_content: str
+    encoding: Literal["text", "base64"]
+    url: str
+    sandbox_id: str
+    """The sandbox that exported `path`; `session_id` is taken, too."""
+    path: str
+    """Of `sandbox_id`: a path in its `/workspace`."""
+    source: str
+    """A path of the host."""
+    destination: str
+    """Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash."""
+    unpack: bool
+    """It is a zip or tar whose files are wanted, at the destination."""
 
 
 class BudgetLimits(TypedDict, total=False):

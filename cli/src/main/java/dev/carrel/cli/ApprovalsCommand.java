@@ -197,7 +197,7 @@ final class ApprovalsCommand extends CommandGroup {
     return Long.parseLong(number) * (unit == null ? 1 : unit);
   }
 
-  private static void show(Console console, boolean json, ApprovalInfo approval) {
+  static void show(Console console, boolean json, ApprovalInfo approval) {
     if (json) {
       console.json(approval);
     } else {

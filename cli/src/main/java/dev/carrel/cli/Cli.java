@@ -82,10 +82,11 @@ public final class Cli {
     commands.put("sandbox", () -> sandbox(session));
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
-    commands.put("open", () -> new OpenCommand(session));
     commands.put("install", () -> new InstallCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("import", () -> new ImportCommand(session));
+    commands.put("export", () -> new ExportCommand(session));
     commands.put("artifacts", () -> new ArtifactsCommand(session));
     commands.put("verify", () -> new VerifyCommand(session));
     commands.put("snapshot", () -> snapshot(session));
@@ -95,6 +96,7 @@ public final class Cli {
     commands.put("vault", () -> vault(session));
     commands.put("keys", () -> KeysCommand.line(session));
     commands.put("web", () -> web(session));
+    commands.put("host", () -> HostCommand.line(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));

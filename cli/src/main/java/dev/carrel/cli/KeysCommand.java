@@ -47,6 +47,12 @@ final class KeysCommand extends CommandGroup {
     @Option(names = "--principal", paramLabel = "NAME", description = "Whom it stands for.")
     private @Nullable String principal;
 
+    @Option(
+        names = "--permission",
+        paramLabel = "NAME",
+        description = "What no role brings with it: host. For administrators.")
+    private List<String> permissions = List.of();
+
     Create(Session session) {
       this.session = session;
     }
@@ -54,7 +60,7 @@ final class KeysCommand extends CommandGroup {
     @Override
     public Integer call() {
       try (Session.Connection server = session.connect()) {
-        KeyInfo made = server.carrel().keys().create(name, tenant, principal);
+        KeyInfo made = server.carrel().keys().create(name, tenant, principal, permissions);
         if (common.json()) {
           session.console().json(made);
         } else {

@@ -2,6 +2,7 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.Carrel;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,8 +18,8 @@ import picocli.CommandLine.Option;
     description = {
       "Start the server and stay until Ctrl-C. Sandboxes outlive it; the next start finds them.",
       "",
-      "Settings come from carrel.properties (/etc/carrel for root, ~/.config/carrel otherwise), then"
-          + " from variables such as CARREL_SERVER_PORT, then from --set."
+      "Settings come from carrel.properties (/etc/carrel for root, ~/.config/carrel otherwise),"
+          + " then from variables such as CARREL_SERVER_PORT, then from --set."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -121,24 +122,25 @@ final class ServeCommand implements Callable<Integer> {
     Console console = session.console();
     String address = server.endpoint().address().toString();
     if (common.json()) {
-      console.jsonLine(
-          Map.of(
-              "address", address,
-              "token_file", server.tokenFile().toString(),
-              "log_file", server.logFile().toString()));
+      var told = new LinkedHashMap<String, String>();
+      told.put("address", address);
+      server.grpc().ifPresent(grpc -> told.put("grpc", grpc.toString()));
+      told.put("token_file", server.tokenFile().toString());
+      told.put("log_file", server.logFile().toString());
+      console.jsonLine(told);
       return;
     }
     console.line(
         console.styled(Console.Style.STRONG, "Carrel " + session.host().version())
             + " listens on "
             + console.styled(Console.Style.STRONG, address));
-    console.table(
-        List.of(),
-        List.of(
-            List.of("  engine", engine(console, server)),
-            List.of("  token", server.tokenFile().toString()),
-            List.of("  log", server.logFile().toString()),
-            List.of("  docs", address + "/docs")));
+    var table = new ArrayList<List<String>>();
+    table.add(List.of("  engine", engine(console, server)));
+    server.grpc().ifPresent(grpc -> table.add(List.of("  gRPC", grpc.getAuthority())));
+    table.add(List.of("  token", server.tokenFile().toString()));
+    table.add(List.of("  log", server.logFile().toString()));
+    table.add(List.of("  docs", address + "/docs"));
+    console.table(List.of(), table);
     console.line("Try it:");
     console.line("  carrel run -c 'print(6*7)'");
     console.line(

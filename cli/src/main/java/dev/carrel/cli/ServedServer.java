@@ -1,5 +1,6 @@
 package dev.carrel.cli;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -8,6 +9,9 @@ public interface ServedServer extends LocalServer {
   Path tokenFile();
 
   Path logFile();
+
+  /** Where gRPC is served; empty when it has no port of its own. */
+  Optional<URI> grpc();
 
   /** What a sandbox that names no engine gets; empty when there is none that can be used. */
   Optional<Engine> engine();

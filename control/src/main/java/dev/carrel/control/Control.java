@@ -17,10 +17,10 @@ import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Edits;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.host.Host;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.packages.Packages;
-import dev.carrel.control.port.Ports;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Recovery;
@@ -32,6 +32,9 @@ import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.transfer.Exports;
+import dev.carrel.control.transfer.Imports;
+import dev.carrel.control.transfer.Uploads;
 import dev.carrel.control.validate.Validator;
 import dev.carrel.control.vault.Vault;
 import dev.carrel.control.web.Web;
@@ -69,6 +72,7 @@ public final class Control implements AutoCloseable {
   private final Web web;
   private final Vault vault;
   private final Approvals approvals;
+  private final Host host;
   private final Budgets budgets;
   private final Queue queue;
   private final Creates creates;
@@ -78,9 +82,11 @@ public final class Control implements AutoCloseable {
   private final Contexts contexts;
   private final Files files;
   private final Edits edits;
+  private final Exports exports;
+  private final Imports imports;
+  private final Uploads uploads;
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
-  private final Ports ports;
   private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
@@ -134,6 +140,8 @@ public final class Control implements AutoCloseable {
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
     gates.grants(approvals::rules);
+    host = new Host(settings.host(), settings.dataDirectory(), sandboxes, approvals, vault, audit);
+    approvals.commands(host::subject);
     budgets = new Budgets(database, sandboxes, audit, events);
     sandboxes.listen(budgets);
     gates.meters(sandbox -> bytes -> budgets.pass(sandbox, bytes));
@@ -172,7 +180,19 @@ public final class Control implements AutoCloseable {
     edits = new Edits(sandboxes, audit);
     apiKeys = new ApiKeys(database, audit);
     accessTokens = new AccessTokens(sandboxes, settings.dataDirectory().resolve("access.key"));
-    ports = new Ports(sandboxes, accessTokens, audit);
+    exports = new Exports(settings.transfers(), sandboxes, files, accessTokens, database, audit);
+    sandboxes.listen(exports);
+    imports =
+        new Imports(
+            settings.transfers(),
+            sandboxes,
+            files,
+            exports,
+            gates,
+            settings.dataDirectory(),
+            audit);
+    uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
+    sandboxes.listen(uploads);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -257,6 +277,11 @@ public final class Control implements AutoCloseable {
     return approvals;
   }
 
+  /** The machine that this server runs on. */
+  public Host host() {
+    return host;
+  }
+
   public Packages packages() {
     return packages;
   }
@@ -282,6 +307,21 @@ public final class Control implements AutoCloseable {
     return edits;
   }
 
+  /** What may leave sandboxes. */
+  public Exports exports() {
+    return exports;
+  }
+
+  /** What is brought into sandboxes. */
+  public Imports imports() {
+    return imports;
+  }
+
+  /** Files that come in parts. */
+  public Uploads uploads() {
+    return uploads;
+  }
+
   /** What clients come in with. */
   public ApiKeys apiKeys() {
     return apiKeys;
@@ -290,11 +330,6 @@ public final class Control implements AutoCloseable {
   /** What opens one sandbox. */
   public AccessTokens accessTokens() {
     return accessTokens;
-  }
-
-  /** What listens in sandboxes. */
-  public Ports ports() {
-    return ports;
   }
 
   public Audit audit() {

@@ -7,11 +7,13 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.host.HostSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.vault.VaultSettings;
 import dev.carrel.control.web.WebSettings;
 import java.nio.file.Path;
@@ -38,7 +40,9 @@ public record ControlSettings(
     ArtifactSettings artifacts,
     ImageSettings images,
     WebSettings web,
-    PackageSettings packages) {
+    PackageSettings packages,
+    HostSettings host,
+    TransferSettings transfers) {
 
   public static ControlSettings defaults(Path dataDirectory, Path libDirectory) {
     return new ControlSettings(
@@ -57,7 +61,9 @@ public record ControlSettings(
         ArtifactSettings.defaults(),
         ImageSettings.defaults(),
         WebSettings.defaults(),
-        PackageSettings.defaults());
+        PackageSettings.defaults(),
+        HostSettings.off(),
+        TransferSettings.defaults());
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
@@ -77,7 +83,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
@@ -97,7 +105,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
@@ -117,7 +127,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
@@ -137,7 +149,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
@@ -157,7 +171,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
@@ -177,7 +193,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
@@ -197,7 +215,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
@@ -217,7 +237,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
@@ -237,7 +259,9 @@ public record ControlSettings(
         artifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
@@ -257,7 +281,9 @@ public record ControlSettings(
         newArtifacts,
         images,
         web,
-        packages);
+        packages,
+        host,
+        transfers);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
@@ -277,6 +303,52 @@ public record ControlSettings(
         artifacts,
         images,
         newWeb,
-        packages);
+        packages,
+        host,
+        transfers);
+  }
+
+  public ControlSettings withHost(HostSettings newHost) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        artifacts,
+        images,
+        web,
+        packages,
+        newHost,
+        transfers);
+  }
+
+  public ControlSettings withTransfers(TransferSettings newTransfers) {
+    return new ControlSettings(
+        dataDirectory,
+        libDirectory,
+        sandboxes,
+        pools,
+        execs,
+        contexts,
+        files,
+        keys,
+        queue,
+        audit,
+        network,
+        vault,
+        artifacts,
+        images,
+        web,
+        packages,
+        host,
+        newTransfers);
   }
 }

@@ -100,12 +100,13 @@ final class DataDirectory implements AutoCloseable {
   }
 
   /** Lets the command line of the same user find the server. */
-  void publish(URI address) {
+  void publish(URI address, Optional<URI> grpc) {
     Path file = path.resolve("endpoint");
     Path draft = path.resolve("endpoint.new");
     String text =
         "address=%s\ntoken-file=%s\npid=%d\n"
-            .formatted(address, tokenFile(), ProcessHandle.current().pid());
+                .formatted(address, tokenFile(), ProcessHandle.current().pid())
+            + grpc.map(uri -> "grpc=" + uri + "\n").orElse("");
     try {
       Files.writeString(draft, text);
       Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);

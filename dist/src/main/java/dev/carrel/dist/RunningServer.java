@@ -40,7 +40,8 @@ final class RunningServer implements AutoCloseable {
       TokenFile tokens = TokenFile.openOrCreate(data.tokenFile());
       List<Engine> engines = engines(configuration);
       control = Control.open(configuration.control(), engines);
-      CarrelServer server = CarrelServer.start(configuration.server(), control, tokens);
+      CarrelServer server =
+          CarrelServer.start(configuration.server(), configuration.grpc(), control, tokens);
       return new RunningServer(data, control, server);
     } catch (SandboxException e) {
       closeAll(control, data);
@@ -69,6 +70,11 @@ final class RunningServer implements AutoCloseable {
 
   URI address() {
     return server.uri();
+  }
+
+  /** Where gRPC is served; empty when it has no port of its own. */
+  Optional<URI> grpcAddress() {
+    return server.grpcUri();
   }
 
   String token() {

@@ -87,7 +87,8 @@ final class ThisHost implements Host {
   }
 
   private LocalServer start() {
-    Configuration configuration = configuration(Map.of("server.port", "0"));
+    Configuration configuration =
+        configuration(Map.of("server.port", "0", "grpc.enabled", "false"));
     DataDirectory data = waitFor(configuration);
     Logging.toFile(configuration.log(), configuration.storage().data());
     return new Local(RunningServer.start(configuration, data), () -> {});
@@ -99,7 +100,8 @@ final class ThisHost implements Host {
   }
 
   private LocalServer share() {
-    Configuration configuration = configuration(Map.of("server.port", "0"));
+    Configuration configuration =
+        configuration(Map.of("server.port", "0", "grpc.enabled", "false"));
     long end = System.nanoTime() + PATIENCE.toNanos();
     do {
       Optional<Endpoint> running = findServer();
@@ -110,7 +112,7 @@ final class ThisHost implements Host {
       if (data.isPresent()) {
         Logging.toFile(configuration.log(), configuration.storage().data());
         RunningServer server = RunningServer.start(configuration, data.get());
-        data.get().publish(server.address());
+        data.get().publish(server.address(), server.grpcAddress());
         return new Local(server, () -> {});
       }
     } while (System.nanoTime() < end && pause());
@@ -168,9 +170,14 @@ final class ThisHost implements Host {
     Configuration configuration =
         configuration(
             Map.of(
-                "server.port", "0",
-                "storage.data-directory", folder.resolve("data").toString(),
-                "storage.run-directory", folder.resolve("run").toString()));
+                "server.port",
+                "0",
+                "grpc.enabled",
+                "false",
+                "storage.data-directory",
+                folder.resolve("data").toString(),
+                "storage.run-directory",
+                folder.resolve("run").toString()));
     DataDirectory data = DataDirectory.tryHold(configuration.storage()).orElseThrow();
     Logging.toFile(configuration.log(), configuration.storage().data());
     return new Local(RunningServer.start(configuration, data), () -> deleteTree(folder));
@@ -198,7 +205,7 @@ final class ThisHost implements Host {
     Path logFile = Logging.toFile(configuration.log(), folder);
     Logging.toStandardError(configuration.log(), options.quiet());
     RunningServer server = RunningServer.start(configuration, data);
-    data.publish(server.address());
+    data.publish(server.address(), server.grpcAddress());
     return new Served(
         server, data.tokenFile(), logFile, server.defaultEngine().map(ThisHost::summary));
   }
@@ -291,6 +298,11 @@ final class ThisHost implements Host {
     @Override
     public Endpoint endpoint() {
       return new Endpoint(server.address(), server.token());
+    }
+
+    @Override
+    public Optional<URI> grpc() {
+      return server.grpcAddress();
     }
 
     @Override

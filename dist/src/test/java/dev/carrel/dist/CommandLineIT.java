@@ -5,10 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.cli.ServedServer;
 import dev.carrel.dist.Desk.Outcome;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,6 +81,21 @@ class CommandLineIT {
   }
 
   @Test
+  void filesAreImportedAndExported() throws IOException {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    String other = desk.carrel("sandbox", "create", "-q").out().strip();
+    Path file = Files.writeString(folder.resolve("in.txt"), "1\n");
+    assertThat(desk.carrel("import", id, file.toString(), "--to", "d/").out())
+        .isEqualTo("/workspace/d/in.txt\n");
+    assertThat(desk.carrel("import", id, "host:/etc/passwd").err()).contains("import.host-folders");
+    assertThat(desk.carrel("export", id, "d").out()).contains("/api/v1/exports/xp", "signature=");
+    assertThat(desk.carrel("export", id).out()).contains("/workspace/d");
+    assertThat(desk.carrel("import", other, id + ":d", "--json").out())
+        .contains("\"success\" : true");
+    assertThat(desk.carrel("exec", other, "--", "cat", "d/in.txt").out()).isEqualTo("1\n");
+  }
+
+  @Test
   void whatACommandLeavesIsSignedAndRecognised() throws IOException {
     String id = desk.carrel("sandbox", "create", "-q").out().strip();
     desk.carrel("exec", id, "--", "sh", "-c", "mkdir outputs; echo 1 > outputs/a.csv; echo 2 > b");
@@ -109,19 +120,6 @@ class CommandLineIT {
     assertThat(desk.carrel("verify", file.toString(), "0".repeat(64)).code()).isEqualTo(1);
     assertThat(desk.carrel("verify", file.toString(), "QUJD", "--key", "nonsense").err())
         .contains("--key");
-  }
-
-  @Test
-  void aPortIsLinkedTo() throws Exception {
-    String id = desk.carrel("sandbox", "create", "-q").out().strip();
-    String link = desk.carrel("open", id, "8000", "--expires", "60").out().strip();
-    assertThat(link).contains("/app/" + id + "/8000/~");
-    assertThat(desk.carrel("open", id, "8000", "--json").out()).contains("\"expires_at\"");
-    assertThat(desk.carrel("open", id, "0").err()).contains("port");
-    try (HttpClient client = HttpClient.newHttpClient()) {
-      var request = HttpRequest.newBuilder(URI.create(link)).build();
-      assertThat(client.send(request, BodyHandlers.ofString()).body()).contains("port_closed");
-    }
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,7 +65,7 @@ class DataDirectoryTest {
   void thePublishedAddressIsFoundWithItsTokenAndGoesWithTheServer() throws IOException {
     try (DataDirectory data = DataDirectory.tryHold(storage).orElseThrow()) {
       TokenFile.openOrCreate(data.tokenFile());
-      data.publish(ADDRESS);
+      data.publish(ADDRESS, Optional.empty());
 
       assertThat(DataDirectory.published(storage.data()))
           .contains(new DataDirectory.Published(ADDRESS, TokenFile.firstToken(data.tokenFile())));

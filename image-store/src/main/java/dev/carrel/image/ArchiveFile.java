@@ -42,7 +42,7 @@ final class ArchiveFile implements AutoCloseable {
 
   private void index() throws IOException {
     var in = new Position(channel);
-    var reader = new TarReader(in);
+    var reader = new TarReader(in, BadImage::because);
     int count = 0;
     for (TarEntry entry = reader.next(); entry != null; entry = reader.next()) {
       if (++count > MAX_MEMBERS) {
@@ -136,39 +136,6 @@ final class ArchiveFile implements AutoCloseable {
         throw BadImage.because("the archive ends too early");
       }
       channel.position(channel.position() + count);
-    }
-  }
-
-  /** A part of a file. */
-  private static final class Slice extends InputStream {
-    private final FileChannel channel;
-    private long at;
-    private long left;
-
-    Slice(FileChannel channel, long offset, long size) {
-      this.channel = channel;
-      this.at = offset;
-      this.left = size;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-    }
-
-    @Override
-    public int read(byte[] bytes, int offset, int length) throws IOException {
-      if (left == 0) {
-        return -1;
-      }
-      int count =
-          channel.read(java.nio.ByteBuffer.wrap(bytes, offset, (int) Math.min(length, left)), at);
-      if (count > 0) {
-        at += count;
-        left -= count;
-      }
-      return count;
     }
   }
 }

@@ -12,7 +12,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -27,7 +26,6 @@ final class LayerUnpacker {
   static final String WHITEOUT = ".wh.";
   static final String OPAQUE = ".wh..wh..opq";
 
-  private static final int MAX_DEPTH = 128;
   private static final int BUFFER = 64 * 1024;
   private static final int OWN_FOLDER = 0700;
   private static final int OWN_FILE = 0600;
@@ -52,7 +50,7 @@ final class LayerUnpacker {
 
   /** Leaves what it has unpacked when it throws. */
   Unpacked unpack(InputStream tar) throws IOException {
-    var reader = new TarReader(tar);
+    var reader = new TarReader(tar, BadImage::because);
     try {
       for (TarEntry entry = reader.next(); entry != null; entry = reader.next()) {
         if (++files > limits.maxFiles()) {
@@ -68,7 +66,7 @@ final class LayerUnpacker {
   }
 
   private void unpack(TarEntry entry, TarReader reader) throws IOException {
-    List<String> names = names(entry.name());
+    List<String> names = EntryName.parts(entry.name(), BadImage::because);
     if (names.isEmpty()) {
       // The root itself: its mode is ours.
       return;
@@ -85,29 +83,6 @@ final class LayerUnpacker {
       case HARDLINK -> hardlink(path, entry);
       case NODE -> leftOut++;
     }
-  }
-
-  /** The parts of a name that stays within the layer. */
-  private static List<String> names(String name) {
-    if (name.startsWith("/")) {
-      throw refused(name, "is absolute");
-    }
-    var parts = new ArrayList<String>();
-    for (String part : name.split("/", -1)) {
-      if (part.equals("..")) {
-        throw refused(name, "leads out of the image");
-      }
-      if (part.indexOf('\0') >= 0) {
-        throw refused(name, "has a NUL in it");
-      }
-      if (!part.isEmpty() && !part.equals(".")) {
-        parts.add(part);
-      }
-    }
-    if (parts.size() > MAX_DEPTH) {
-      throw refused(name, "is more than " + MAX_DEPTH + " folders deep");
-    }
-    return parts;
   }
 
   /** Where an entry goes; every folder above it is a folder and no link. */
@@ -194,7 +169,7 @@ final class LayerUnpacker {
   }
 
   private void hardlink(Path path, TarEntry entry) throws IOException {
-    List<String> names = names(entry.link());
+    List<String> names = EntryName.parts(entry.link(), BadImage::because);
     if (names.isEmpty() || names.stream().anyMatch(LayerUnpacker::isMarker)) {
       throw refused(entry.name(), "is another name of something that is no file");
     }

@@ -30,12 +30,17 @@ final class TarReader {
   private static final int PREFIX = 345;
 
   private final InputStream in;
+  private final Refusal refusal;
   private final byte[] block = new byte[BLOCK];
   private long left;
   private int padding;
 
-  TarReader(InputStream in) {
+  /**
+   * @param refusal how it says that it is not to be read
+   */
+  TarReader(InputStream in, Refusal refusal) {
     this.in = in;
+    this.refusal = refusal;
   }
 
   /** The next entry; what was not read of the last one is passed over. Null at the end. */
@@ -77,10 +82,10 @@ final class TarReader {
     String name = extended.getOrDefault("path", headerName());
     String link = extended.getOrDefault("linkpath", text(LINK, 100));
     if (name.length() > MAX_NAME || link.length() > MAX_NAME) {
-      throw BadImage.because("a name has more than " + MAX_NAME + " characters");
+      throw refusal.because("a name has more than " + MAX_NAME + " characters");
     }
     if (extended.keySet().stream().anyMatch(key -> key.startsWith("GNU.sparse"))) {
-      throw BadImage.because("sparse files are not supported");
+      throw refusal.because("sparse files are not supported");
     }
     long size = headerSize;
     if (extended.containsKey("size")) {
@@ -94,7 +99,7 @@ final class TarReader {
           case '3', '4', '6' -> TarEntry.Type.NODE;
           case '5' -> TarEntry.Type.DIRECTORY;
           default ->
-              throw BadImage.because("an entry of unknown type " + (block[TYPE] & 0xff) + " in it");
+              throw refusal.because("an entry of unknown type " + (block[TYPE] & 0xff) + " in it");
         };
     begin(type == TarEntry.Type.FILE ? size : 0);
     return new TarEntry(type, name, link, (int) number(MODE, 8) & 0xfff, left, modified());
@@ -130,14 +135,14 @@ final class TarReader {
           || end > records.length
           || end - 1 <= space
           || records[(int) end - 1] != '\n') {
-        throw BadImage.because("an extended header is broken");
+        throw refusal.because("an extended header is broken");
       }
       int equals = space + 1;
       while (equals < end && records[equals] != '=') {
         equals++;
       }
       if (equals >= end) {
-        throw BadImage.because("an extended header is broken");
+        throw refusal.because("an extended header is broken");
       }
       String key = new String(records, space + 1, equals - space - 1, StandardCharsets.UTF_8);
       // Values of other keys (capabilities, times) may be any bytes; we use none of them.
@@ -152,7 +157,7 @@ final class TarReader {
 
   private byte[] content(long size, int max) throws IOException {
     if (size > max) {
-      throw BadImage.because("a header of " + size + " bytes in it");
+      throw refusal.because("a header of " + size + " bytes in it");
     }
     begin(size);
     byte[] bytes = in.readNBytes((int) left);
@@ -193,7 +198,7 @@ final class TarReader {
       return false;
     }
     if (sum != number(CHECKSUM, 8)) {
-      throw BadImage.because("not a tar, or a broken one (a header's checksum is wrong)");
+      throw refusal.because("not a tar, or a broken one (a header's checksum is wrong)");
     }
     return true;
   }
@@ -204,7 +209,7 @@ final class TarReader {
       long value = block[offset] & 0x7f;
       for (int i = 1; i < length; i++) {
         if (value >>> 54 != 0) {
-          throw BadImage.because("a number in a header is too large");
+          throw refusal.because("a number in a header is too large");
         }
         value = (value << 8) | (block[offset + i] & 0xff);
       }
@@ -215,14 +220,14 @@ final class TarReader {
     for (int i = 0; i < digits.length(); i++) {
       int digit = digits.charAt(i) - '0';
       if (digit < 0 || digit > 7) {
-        throw BadImage.because("not a tar, or a broken one (a number in a header is none)");
+        throw refusal.because("not a tar, or a broken one (a number in a header is none)");
       }
       value = (value << 3) | digit;
     }
     return value;
   }
 
-  private static long decimal(String text) {
+  private long decimal(String text) {
     try {
       long value = Long.parseLong(text);
       if (value >= 0) {
@@ -231,7 +236,7 @@ final class TarReader {
     } catch (NumberFormatException e) {
       // Told below.
     }
-    throw BadImage.because("a number in an extended header is not one");
+    throw refusal.because("a number in an extended header is not one");
   }
 
   private String text(int offset, int length) {
@@ -242,7 +247,7 @@ final class TarReader {
     return decode(block, offset, end - offset);
   }
 
-  private static String name(byte[] bytes) {
+  private String name(byte[] bytes) {
     int end = bytes.length;
     while (end > 0 && bytes[end - 1] == 0) {
       end--;
@@ -250,14 +255,14 @@ final class TarReader {
     return decode(bytes, 0, end);
   }
 
-  private static String decode(byte[] bytes, int offset, int length) {
+  private String decode(byte[] bytes, int offset, int length) {
     try {
       return StandardCharsets.UTF_8
           .newDecoder()
           .decode(ByteBuffer.wrap(bytes, offset, length))
           .toString();
     } catch (CharacterCodingException e) {
-      throw BadImage.because("a name in it is not UTF-8");
+      throw refusal.because("a name in it is not UTF-8");
     }
   }
 }

@@ -6,18 +6,18 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /** Writes a tar that everybody can read: POSIX, everything owned by root. For one thread. */
-final class TarWriter {
+public final class TarWriter {
   private static final int BLOCK = 512;
   private static final int MAX_NAME = 100;
   private static final long MAX_SIZE = 0777_7777_7777L;
 
   private final OutputStream out;
 
-  TarWriter(OutputStream out) {
+  public TarWriter(OutputStream out) {
     this.out = out;
   }
 
-  void directory(String name, int mode, long modified) throws IOException {
+  public void directory(String name, int mode, long modified) throws IOException {
     header('5', name + "/", "", mode, 0, modified);
   }
 
@@ -36,7 +36,7 @@ final class TarWriter {
   }
 
   /** Throws when the content is not as long as was said. */
-  void file(String name, int mode, long size, long modified, InputStream content)
+  public void file(String name, int mode, long size, long modified, InputStream content)
       throws IOException {
     header('0', name, "", mode, size, modified);
     byte[] buffer = new byte[64 * 1024];
@@ -53,7 +53,7 @@ final class TarWriter {
   }
 
   /** The end of the archive; the stream stays open. */
-  void finish() throws IOException {
+  public void finish() throws IOException {
     out.write(new byte[2 * BLOCK]);
     out.flush();
   }

@@ -1,17 +1,18 @@
 package dev.carrel.server;
 
 import dev.carrel.control.Control;
-import dev.carrel.server.app.Apps;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.e2b.E2bApi;
+import dev.carrel.server.grpc.GrpcApi;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.PackedAsIs;
 import dev.carrel.server.http.ProblemPages;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.RequestLog;
 import dev.carrel.server.http.Router;
-import dev.carrel.server.http.SandboxHosts;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.McpRoutes;
 import dev.carrel.server.rest.RestApi;
@@ -27,6 +28,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.util.Optional;
 
 /**
  * The listening server. Owns its port and its connections, not the control plane: stopping it
@@ -41,54 +43,61 @@ public final class CarrelServer implements AutoCloseable {
   private final Connections connections;
   private final McpRoutes mcp;
   private final E2bApi e2b;
+  private final GrpcApi grpc;
   private final String host;
 
   private CarrelServer(
-      WebServer web, Connections connections, McpRoutes mcp, E2bApi e2b, String host) {
+      WebServer web,
+      Connections connections,
+      McpRoutes mcp,
+      E2bApi e2b,
+      GrpcApi grpc,
+      String host) {
     this.web = web;
     this.connections = connections;
     this.mcp = mcp;
     this.e2b = e2b;
+    this.grpc = grpc;
     this.host = host;
   }
 
   /** Returns once requests are answered. */
   public static CarrelServer start(
-      ServerSettings settings, Control control, Authenticator authenticator) {
-    return start(settings, control, authenticator, Toolsets.catalog(control));
+      ServerSettings settings, GrpcSettings rpc, Control control, Authenticator authenticator) {
+    return start(settings, rpc, control, authenticator, Toolsets.catalog(control));
   }
 
   /**
-   * As {@link #start(ServerSettings, Control, Authenticator)}.
+   * As {@link #start(ServerSettings, GrpcSettings, Control, Authenticator)}.
    *
    * @param catalog what is offered over MCP
    */
   static CarrelServer start(
-      ServerSettings settings, Control control, Authenticator authenticator, Catalog catalog) {
-    InetAddress address = address(settings);
-    requireFree(address, settings.port());
+      ServerSettings settings,
+      GrpcSettings rpc,
+      Control control,
+      Authenticator authenticator,
+      Catalog catalog) {
+    InetAddress listening = address(settings);
+    requireFree(listening, settings.port());
     var connections = new Connections(settings.readTimeout());
     Authenticator keys =
         token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
-    var api = new RestApi(control);
-    var hosts = SandboxHosts.of(settings.sandboxDomain(), address.isLoopbackAddress(), false);
-    var guard = new HostGuard(address.isLoopbackAddress(), settings.allowedHosts(), hosts);
-    var e2b = new E2bApi(control, keys, hosts);
-    var apps = new Apps(control.ports(), keys, hosts, guard);
+    var address = new PublicAddress(settings.publicUrl());
+    var api = new RestApi(control, address);
+    var e2b = new E2bApi(control, keys, settings.sandboxDomain());
     var router = new Router();
     api.addTo(router);
-    var mcp = new McpRoutes(catalog, Version.CURRENT);
+    var mcp = new McpRoutes(catalog, Version.CURRENT, address);
     mcp.addTo(router);
     e2b.addTo(router);
+    var grpc = new GrpcApi(rpc, control, keys, api.metrics(), settings.drain());
     var dispatcher =
         new Dispatcher(
-            exchange ->
-                e2b.atHost(exchange)
-                    .or(() -> apps.serving(exchange))
-                    .or(() -> e2b.inside(exchange))
-                    .orElse(router),
+            exchange -> e2b.inside(exchange).orElse(router),
             connections,
-            guard,
+            new HostGuard(
+                listening.isLoopbackAddress(), settings.allowedHosts(), settings.sandboxDomain()),
             keys,
             new RequestLog(api.metrics()),
             settings.maxJsonBody(),
@@ -96,7 +105,7 @@ public final class CarrelServer implements AutoCloseable {
             api::causeOfDeath);
     WebServer web =
         WebServer.builder()
-            .address(address)
+            .address(listening)
             .port(settings.port())
             .shutdownHook(false)
             .shutdownGracePeriod(settings.drain())
@@ -122,11 +131,14 @@ public final class CarrelServer implements AutoCloseable {
             .build();
     try {
       web.start();
+      grpc.listen();
     } catch (RuntimeException e) {
+      web.stop();
+      grpc.close();
       connections.close();
       throw e;
     }
-    return new CarrelServer(web, connections, mcp, e2b, address.getHostAddress());
+    return new CarrelServer(web, connections, mcp, e2b, grpc, listening.getHostAddress());
   }
 
   public int port() {
@@ -139,12 +151,18 @@ public final class CarrelServer implements AutoCloseable {
     return URI.create("http://" + name + ":" + port());
   }
 
+  /** Where gRPC is served; empty when it has no port of its own. */
+  public Optional<URI> grpcUri() {
+    return grpc.uri();
+  }
+
   /**
    * Takes no new request, lets short ones finish, cancels streams and long ones, and returns within
    * about the time that the settings give for it.
    */
   public void stop() {
     connections.stop();
+    grpc.close();
     mcp.close();
     web.stop();
     e2b.close();

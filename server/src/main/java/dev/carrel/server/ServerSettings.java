@@ -17,6 +17,8 @@ import java.util.Set;
  *     loopback every other name is refused, elsewhere empty means any
  * @param sandboxDomain under which sandboxes have names of their own, {@code PORT-SANDBOX.DOMAIN};
  *     empty: none have
+ * @param publicUrl what links that are given out begin with, for example {@code
+ *     https://carrel.example.com}; empty: http and the name that the request used
  * @param maxJsonBody of one JSON request
  * @param maxConnections open at once
  * @param readTimeout for a client to send the next bytes of a request it has begun
@@ -29,6 +31,7 @@ public record ServerSettings(
     boolean allowPlaintext,
     Set<String> allowedHosts,
     String sandboxDomain,
+    String publicUrl,
     DataSize maxJsonBody,
     int maxConnections,
     Duration readTimeout,
@@ -38,6 +41,10 @@ public record ServerSettings(
   public ServerSettings {
     allowedHosts = Set.copyOf(allowedHosts);
     sandboxDomain = sandboxDomain.toLowerCase(Locale.ROOT);
+    publicUrl = publicUrl.replaceAll("/+$", "");
+    if (!publicUrl.isEmpty() && !publicUrl.matches("https?://[^/?#\\s]+(/[^?#\\s]*)?")) {
+      throw SandboxException.invalid("public-url", "must be as https://carrel.example.com");
+    }
     if (port < 0 || port > 65535) {
       throw SandboxException.invalid("port", "must be between 0 and 65535");
     }
@@ -59,6 +66,7 @@ public record ServerSettings(
         false,
         Set.of(),
         "",
+        "",
         DataSize.ofMebibytes(1),
         4096,
         Duration.ofSeconds(30),
@@ -73,6 +81,7 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         sandboxDomain,
+        publicUrl,
         maxJsonBody,
         maxConnections,
         readTimeout,
@@ -87,6 +96,7 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         newSandboxDomain,
+        publicUrl,
         maxJsonBody,
         maxConnections,
         readTimeout,
@@ -101,6 +111,7 @@ public record ServerSettings(
         newAllowPlaintext,
         allowedHosts,
         sandboxDomain,
+        publicUrl,
         maxJsonBody,
         maxConnections,
         readTimeout,
@@ -116,6 +127,7 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         sandboxDomain,
+        publicUrl,
         maxJsonBody,
         maxConnections,
         newReadTimeout,

@@ -10,6 +10,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.server.auth.TokenFile;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.EngineProvider;
@@ -44,6 +45,9 @@ public final class LiveServer implements AutoCloseable {
   public static final String ADMIN = "admin-token-0123456789";
   public static final String ADA = "ada-token-0123456789ab";
   public static final String BOB = "bob-token-0123456789ab";
+
+  /** Of an agent in the tenant of Ada that may use the host. */
+  public static final String AGENT = "agent-token-0123456789";
 
   private static final List<Caller> CALLERS =
       List.of(
@@ -100,7 +104,16 @@ public final class LiveServer implements AutoCloseable {
       Path directory = Files.createTempDirectory("carrel-server");
       Path lib = Path.of(System.getProperty("carrel.lib"));
       Path tokens = directory.resolve("tokens");
-      Files.writeString(tokens, ADMIN + "\n" + ADA + " acme ada\n" + BOB + " bolt bob user\n");
+      Files.writeString(
+          tokens,
+          ADMIN
+              + "\n"
+              + ADA
+              + " acme ada\n"
+              + BOB
+              + " bolt bob user\n"
+              + AGENT
+              + " acme agent user host\n");
       Files.setPosixFilePermissions(tokens, PosixFilePermissions.fromString("rw-------"));
       var engine =
           ServiceLoader.load(EngineProvider.class).stream()
@@ -117,7 +130,11 @@ public final class LiveServer implements AutoCloseable {
       Control control = Control.open(tuning.tune(processOnly), List.of(engine));
       var server =
           CarrelServer.start(
-              settings, control, TokenFile.openOrCreate(tokens), offer.apply(control));
+              settings,
+              GrpcSettings.defaults().withAddress("127.0.0.1", 0),
+              control,
+              TokenFile.openOrCreate(tokens),
+              offer.apply(control));
       return new LiveServer(directory, control, server);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

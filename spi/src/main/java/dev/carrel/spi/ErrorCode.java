@@ -18,6 +18,9 @@ public enum ErrorCode {
   SECRET_NOT_FOUND(Kind.ABSENT),
   APPROVAL_NOT_FOUND(Kind.ABSENT),
   KEY_NOT_FOUND(Kind.ABSENT),
+  EXPORT_NOT_FOUND(Kind.ABSENT),
+  UPLOAD_NOT_FOUND(Kind.ABSENT),
+  SKILL_NOT_FOUND(Kind.ABSENT),
   IMAGE_NOT_FOUND(Kind.CALLER),
   IMAGE_INVALID(Kind.CALLER),
   IMAGE_SOURCE_FAILED(Kind.ENGINE),
@@ -40,8 +43,6 @@ public enum ErrorCode {
   BUDGET_EXHAUSTED(Kind.PERMISSION),
   EGRESS_DENIED(Kind.PERMISSION),
   WEB_FAILED(Kind.ENGINE),
-  PORT_CLOSED(Kind.APP),
-  APP_FAILED(Kind.APP),
   SANDBOX_GONE(Kind.GONE),
   RESULT_GONE(Kind.GONE),
   GUEST_LOST(Kind.ENGINE),
@@ -64,8 +65,6 @@ public enum ErrorCode {
     STORAGE,
     LIMIT,
     GONE,
-    /** What listens in a sandbox, which is its owner's. */
-    APP,
     ENGINE,
     UNAVAILABLE,
     BUG

@@ -3,6 +3,7 @@ package dev.carrel.control.access;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.spi.ExportId;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -83,22 +84,35 @@ public final class AccessTokens {
 
   /** Opens a port of a sandbox until a moment. */
   public String ofPort(SandboxId sandbox, int port, Instant end) {
-    return end.getEpochSecond() + "." + portMac(sandbox, port, end.getEpochSecond());
+    return until("port\n" + sandbox + "\n" + port, end.getEpochSecond());
   }
 
   /** Whether a link's token opens this port now. */
   public boolean opensPort(SandboxId sandbox, int port, String token, Instant now) {
+    return opens("port\n" + sandbox + "\n" + port, token, now);
+  }
+
+  /** Opens what was exported until a moment. */
+  public String ofExport(ExportId export, Instant end) {
+    return until("export\n" + export, end.getEpochSecond());
+  }
+
+  /** Whether a link's token opens this export now. */
+  public boolean opensExport(ExportId export, String token, Instant now) {
+    return opens("export\n" + export, token, now);
+  }
+
+  private String until(String what, long end) {
+    return end + "." + mac(what + "\n" + end).substring(0, TOKEN_CHARS);
+  }
+
+  private boolean opens(String what, String token, Instant now) {
     int dot = token.indexOf('.');
     if (dot < 1 || dot > 12 || !token.substring(0, dot).chars().allMatch(Character::isDigit)) {
       return false;
     }
     long end = Long.parseLong(token.substring(0, dot));
-    return same(portMac(sandbox, port, end), token.substring(dot + 1))
-        && now.getEpochSecond() < end;
-  }
-
-  private String portMac(SandboxId sandbox, int port, long end) {
-    return mac("port\n" + sandbox + "\n" + port + "\n" + end).substring(0, TOKEN_CHARS);
+    return same(until(what, end), token) && now.getEpochSecond() < end;
   }
 
   private static Caller owner(Sandbox sandbox) {

@@ -22,7 +22,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
@@ -63,7 +65,8 @@ public final class ApiKeys {
     boolean own =
         owner.tenant().equals(caller.tenant())
             && owner.principal().equals(caller.principal())
-            && owner.role() == Caller.Role.USER;
+            && owner.role() == Caller.Role.USER
+            && owner.permissions().isEmpty();
     if (!own && caller.role() != Caller.Role.ADMIN) {
       throw new SandboxException(
           ErrorCode.FORBIDDEN, "only an administrator makes keys for others, or with more rights");
@@ -138,7 +141,7 @@ public final class ApiKeys {
   private static void insert(Handle handle, String digest, ApiKey key) {
     handle.execute(
         "INSERT INTO api_key (id, digest, name, tenant, principal, role, mask, created_by,"
-            + " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            + " created_at, permissions) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         key.id(),
         digest,
         key.name(),
@@ -147,7 +150,11 @@ public final class ApiKeys {
         key.caller().role().name().toLowerCase(Locale.ROOT),
         key.mask(),
         key.createdBy(),
-        key.createdAt().toEpochMilli());
+        key.createdAt().toEpochMilli(),
+        key.caller().permissions().stream()
+            .map(Caller.Permission::wireName)
+            .sorted()
+            .collect(Collectors.joining(",")));
   }
 
   private static AuditEntry entry(Caller caller, String verb, ApiKey key) {
@@ -172,10 +179,15 @@ public final class ApiKeys {
             new Caller(
                 row.getString("tenant"),
                 row.getString("principal"),
-                Caller.Role.valueOf(row.getString("role").toUpperCase(Locale.ROOT))),
+                Caller.Role.valueOf(row.getString("role").toUpperCase(Locale.ROOT)),
+                permissions(row.getString("permissions"))),
             row.getString("mask"),
             row.getString("created_by"),
             Instant.ofEpochMilli(row.getLong("created_at"))));
+  }
+
+  private static Set<Caller.Permission> permissions(String stored) {
+    return stored.isEmpty() ? Set.of() : Caller.Permission.parse(List.of(stored.split(",", -1)));
   }
 
   private static String digest(String secret) {

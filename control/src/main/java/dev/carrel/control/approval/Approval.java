@@ -42,6 +42,30 @@ public record Approval(
         && (scope == Scope.NAMESPACE ? namespace.equals(to.namespace()) : to.id().equals(sandbox));
   }
 
+  /** Whether it is in force for whoever acts. */
+  boolean grants(Kind wanted, Party party, Instant now) {
+    return status == Status.APPROVED
+        && kind == wanted
+        && tenant.equals(party.tenant())
+        && (endsAt == null || endsAt.isAfter(now))
+        && switch (scope) {
+          case NAMESPACE -> namespace.equals(party.namespace());
+          case SANDBOX -> sandbox != null && sandbox.equals(party.sandbox());
+          case ONCE ->
+              sandbox != null
+                  ? sandbox.equals(party.sandbox())
+                  : namespace.equals(party.namespace()) && requester.equals(party.principal());
+        };
+  }
+
+  /**
+   * Who acts, and for whom.
+   *
+   * @param sandbox null: for none
+   */
+  public record Party(
+      String tenant, String principal, String namespace, @Nullable SandboxId sandbox) {}
+
   /** What is asked for. */
   public enum Kind {
     /** To reach a host. */

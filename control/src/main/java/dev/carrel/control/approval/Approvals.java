@@ -21,6 +21,7 @@ import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,6 +31,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,6 +66,10 @@ public final class Approvals implements AutoCloseable {
   // Those that wait or are in force; read without the lock whenever a gate opens.
   private volatile Map<ApprovalId, Approval> open;
   private volatile boolean closed;
+  private volatile BiFunction<Caller, String, String> commands =
+      (caller, subject) -> {
+        throw new SandboxException(ErrorCode.FORBIDDEN, "this server gives no access to its host");
+      };
 
   public Approvals(Database database, Sandboxes sandboxes, Audit audit, Events events) {
     this.database = database;
@@ -73,6 +80,15 @@ public final class Approvals implements AutoCloseable {
     database.read(ApprovalStore::open).forEach(approval -> found.put(approval.id(), approval));
     this.open = Map.copyOf(found);
     this.ending = Thread.ofVirtual().name("approvals").unstarted(this::endInTime);
+  }
+
+  /**
+   * Who knows what commands on the host look like. Until it is told, none can be asked for.
+   *
+   * @param newCommands the one form of a subject in which it is compared and shown, or a refusal
+   */
+  public void commands(BiFunction<Caller, String, String> newCommands) {
+    commands = newCommands;
   }
 
   /** To be called once the sandboxes of an earlier process are known. */
@@ -94,7 +110,7 @@ public final class Approvals implements AutoCloseable {
             ? sandbox.namespace()
             : Namespace.of(ask.namespace());
     check(ask, sandbox, namespace);
-    String subject = subject(ask);
+    String subject = subject(caller, ask);
     Instant now = now();
     var asked =
         new Approval(
@@ -191,7 +207,7 @@ public final class Approvals implements AutoCloseable {
       throw over(asked);
     }
     Scope granted = scope == null ? asked.scope() : scope;
-    if (granted != Scope.NAMESPACE && asked.sandbox() == null) {
+    if (asked.sandbox() == null && !fits(asked.kind(), granted)) {
       throw SandboxException.invalid("scope", "must be namespace: it is about no sandbox");
     }
     Instant now = now();
@@ -226,24 +242,34 @@ public final class Approvals implements AutoCloseable {
     return next;
   }
 
-  /** Whether a person has allowed this; what was allowed once is used up by it. */
-  public boolean use(Kind kind, String subject, Sandbox sandbox) {
+  /**
+   * What a person has allowed that covers this; what was allowed once is used up by it.
+   *
+   * @param covers told the subject of an approval
+   */
+  public Optional<Approval> use(Kind kind, Predicate<String> covers, Approval.Party party) {
     Instant now = Instant.now();
-    for (Approval approval : open.values()) {
-      if (approval.subject().equals(subject) && approval.grants(kind, sandbox, now)) {
-        if (approval.scope() != Scope.ONCE) {
-          return true;
-        }
-        try {
-          move(approval, with(approval, Status.USED), null, "use");
-          return true;
-        } catch (SandboxException e) {
-          // Somebody else used it at this moment.
-          LOG.debug("approval {} is used: {}", approval.id(), e.message());
-        }
+    // What stays is used before what one use takes away.
+    List<Approval> granted =
+        open.values().stream()
+            .filter(approval -> approval.grants(kind, party, now))
+            .filter(approval -> covers.test(approval.subject()))
+            .sorted(Comparator.comparing(Approval::scope).reversed())
+            .toList();
+    for (Approval approval : granted) {
+      if (approval.scope() != Scope.ONCE) {
+        return Optional.of(approval);
+      }
+      try {
+        Approval used = with(approval, Status.USED);
+        move(approval, used, null, "use");
+        return Optional.of(used);
+      } catch (SandboxException e) {
+        // Somebody else used it at this moment.
+        LOG.debug("approval {} is used: {}", approval.id(), e.message());
       }
     }
-    return false;
+    return Optional.empty();
   }
 
   /** What a sandbox may reach beyond its policy. */
@@ -282,7 +308,7 @@ public final class Approvals implements AutoCloseable {
 
   private static void check(AskApproval ask, @Nullable Sandbox sandbox, String namespace) {
     text("reason", ask.reason());
-    if (sandbox == null && ask.scope() != Scope.NAMESPACE) {
+    if (sandbox == null && !fits(ask.kind(), ask.scope())) {
       throw SandboxException.invalid("sandbox_id", "is required unless the scope is namespace");
     }
     if (sandbox != null && !namespace.equals(sandbox.namespace())) {
@@ -295,10 +321,20 @@ public final class Approvals implements AutoCloseable {
     }
   }
 
+  /** Whether it can be about no sandbox: uses of a command on the host can be counted without. */
+  private static boolean fits(Kind kind, Scope scope) {
+    return scope == Scope.NAMESPACE || (scope == Scope.ONCE && kind == Kind.HOST_COMMAND);
+  }
+
   /** In the one form in which it is compared and shown. */
-  private static String subject(AskApproval ask) {
+  private String subject(Caller caller, AskApproval ask) {
     if (ask.subject().isBlank() || ask.subject().length() > MAX_TEXT) {
       throw SandboxException.invalid("subject", "must have 1 to " + MAX_TEXT + " characters");
+    }
+    if (ask.kind() == Kind.HOST_COMMAND) {
+      String canonical = commands.apply(caller, ask.subject());
+      text("subject", canonical);
+      return canonical;
     }
     if (ask.kind() != Kind.EGRESS) {
       return ask.subject();

@@ -81,6 +81,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
     sandboxes.listen(this);
   }
 
+  /** The longest that a command in the foreground may take. */
+  public Duration maxTimeout() {
+    return settings.maxTimeout();
+  }
+
   /**
    * Starts a command; the stream's first event is Started, or Exited when it could not start. With
    * a key that came before, the same command again, live or as it was.

@@ -263,14 +263,16 @@ public final class Files {
     }
   }
 
-  /** Writes a zip of a directory; links and whatever is no file are left out. */
-  public void zip(Caller caller, SandboxId sandbox, String path, OutputStream out)
+  /** Writes an archive of a directory; links and whatever is no file are left out. */
+  public void pack(
+      Caller caller, SandboxId sandbox, String path, ArchiveFormat format, OutputStream out)
       throws IOException {
     String inside = SandboxPath.of("path", path).inside();
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try (RunningSandbox.Use _ = running.use()) {
       long bytes =
-          new Archive(running.guest().files(), settings, running.redaction()).write(inside, out);
+          new Archive(running.guest().files(), settings, running.redaction())
+              .write(inside, format, out);
       running.countDownload(bytes);
     } catch (SandboxException e) {
       throw running.explain(e);

@@ -45,7 +45,7 @@ public record SandboxPath(String absolute) {
    * As the guest is asked: what is in the workspace relative to it, for only the guest knows where
    * that is.
    */
-  String inside() {
+  public String inside() {
     if (absolute.equals(Sandbox.WORKSPACE)) {
       return ".";
     }
@@ -61,7 +61,7 @@ public record SandboxPath(String absolute) {
     return rest.isEmpty() || rest.equals(".") ? Sandbox.WORKSPACE : BELOW + rest;
   }
 
-  static String name(String path) {
+  public static String name(String path) {
     return path.substring(path.lastIndexOf('/') + 1);
   }
 }

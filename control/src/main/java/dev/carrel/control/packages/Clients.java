@@ -56,7 +56,7 @@ final class Clients {
           command.add("--uploaded-prior-to=" + before(minAge));
         }
         command.add("--");
-        wanted.forEach(one -> command.add(one.with("==")));
+        wanted.forEach(one -> command.add(one.text()));
       }
       case NPM -> {
         command.addAll(
@@ -68,7 +68,7 @@ final class Clients {
           command.add("--before=" + before(minAge));
         }
         command.add("--");
-        wanted.forEach(one -> command.add(one.with("@")));
+        wanted.forEach(one -> command.add(one.text()));
       }
       case R -> {
         command.addAll(

@@ -10,11 +10,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Who installs. */
 public enum PackageClient {
-  /** A name, or a name and {@code ==} and a version. */
+  /** A name, maybe with extras, maybe with bounds of its version. */
   PIP(
       Pattern.compile(
-          "(?<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(?<version>[A-Za-z0-9][A-Za-z0-9.!+]*))?"),
-      "six or six==1.17.0"),
+          "(?<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+              + "(?:\\[[A-Za-z0-9][A-Za-z0-9._-]*(?:,[A-Za-z0-9][A-Za-z0-9._-]*)*\\])?"
+              + "(?:==(?<version>[A-Za-z0-9][A-Za-z0-9.!+]*)"
+              + "|(?:(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)"
+              + "(?:,(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)*)?"),
+      "six, six==1.17.0, six>=1,<2 or name[extra]"),
   /** A name with or without a scope, or that and {@code @} and a version or tag. */
   NPM(
       Pattern.compile(
@@ -53,7 +57,7 @@ public enum PackageClient {
    */
   Requirement requirement(String text) {
     Matcher matcher = grammar.matcher(text);
-    if (text.length() > MAX || !matcher.matches()) {
+    if (!accepts(text) || !matcher.matches()) {
       throw SandboxException.invalid(
           "packages",
           "'%s' is no package of %s; write %s"
@@ -61,6 +65,11 @@ public enum PackageClient {
     }
     @Nullable String version = matcher.group("version");
     return new Requirement(
-        matcher.group("name"), version == null || version.isEmpty() ? null : version);
+        matcher.group("name"), version == null || version.isEmpty() ? null : version, text);
+  }
+
+  /** Whether this is how a package of this client is written. */
+  public boolean accepts(String text) {
+    return text.length() <= MAX && grammar.matcher(text).matches();
   }
 }

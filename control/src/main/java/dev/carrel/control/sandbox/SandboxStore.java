@@ -68,6 +68,10 @@ final class SandboxStore {
         });
   }
 
+  Optional<Sandbox> findByKey(String tenant, String sessionKey) {
+    return database.read(handle -> findBySessionKey(handle, tenant, sessionKey));
+  }
+
   Optional<Sandbox> find(SandboxId id) {
     return database.read(
         handle ->

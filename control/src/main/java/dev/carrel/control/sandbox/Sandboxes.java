@@ -219,6 +219,17 @@ public final class Sandboxes {
         : store.find(id).filter(row -> row.status() != SandboxStatus.DESTROYED);
   }
 
+  /** The caller's own with this session key, if it is there or can be started again. */
+  public Optional<Sandbox> findByKey(Caller caller, String sessionKey) {
+    return store
+        .findByKey(caller.tenant(), sessionKey)
+        .map(
+            row -> {
+              RunningSandbox live = life.find(row.id());
+              return live == null ? row : live.snapshot();
+            });
+  }
+
   /** Of those that have a machine. */
   public Stream<SandboxId> liveIds() {
     return life.running().stream().map(RunningSandbox::id);

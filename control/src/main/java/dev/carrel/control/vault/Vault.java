@@ -7,6 +7,7 @@ import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.redact.Protected;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Namespace;
@@ -236,6 +237,24 @@ public final class Vault implements SandboxListener {
           Map.of("secrets", String.join(", ", names)));
     }
     return variables;
+  }
+
+  /** Keeps the values of a namespace out of what is told of the outside of its sandboxes. */
+  public Redaction redaction(String tenant, String namespace) {
+    var redaction = new Redaction(name -> LOG.warn("canary {} was seen on the host", name));
+    if (damaged) {
+      redaction.hideEverything();
+      return redaction;
+    }
+    var values = new ArrayList<Protected>();
+    environment
+        .names(tenant, namespace)
+        .forEach(name -> values.add(open(tenant, namespace, name).value()));
+    rows.values().stream()
+        .filter(row -> row.tenant().equals(tenant) && row.namespace().equals(namespace))
+        .forEach(row -> values.add(open(tenant, namespace, row.name()).value()));
+    redaction.protect(values);
+    return redaction;
   }
 
   /** From now on these do not leave the sandbox; false when that was so before. */

@@ -15,7 +15,6 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -35,7 +34,6 @@ import org.jspecify.annotations.Nullable;
 public final class Web {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int MAX_HOPS = 10;
-  private static final int MAX_ADDRESS = 4096;
   private static final int MIN_QUERY = 2;
   private static final int MAX_QUERY = 500;
 
@@ -63,7 +61,7 @@ public final class Web {
    */
   public Fetched fetch(Caller caller, @Nullable SandboxId sandbox, String address, boolean fresh)
       throws InterruptedException {
-    URI uri = uri(address);
+    URI uri = WebAddress.parse(address);
     Gate gate = gate(caller, sandbox);
     // A policy that has changed may no longer allow it: what was read under another is not known.
     var key = new PageCache.Key(gate.sandbox() + " " + gate.policy().hashCode(), uri.toString());
@@ -203,7 +201,7 @@ public final class Web {
       if (location == null) {
         return new Raw(uri, answer, null);
       }
-      URI next = uri(uri.resolve(uri(uri, location)).toString());
+      URI next = WebAddress.next(uri, location);
       if (!uri.getHost().equalsIgnoreCase(next.getHost())) {
         return new Raw(uri, answer, next);
       }
@@ -211,30 +209,6 @@ public final class Web {
     }
     throw new SandboxException(
         ErrorCode.WEB_FAILED, first + " leads to more than " + MAX_HOPS + " other addresses");
-  }
-
-  private static URI uri(URI from, String location) {
-    try {
-      return new URI(location.strip());
-    } catch (URISyntaxException e) {
-      throw new SandboxException(
-          ErrorCode.WEB_FAILED, from + " leads to an address that cannot be read", e);
-    }
-  }
-
-  private static URI uri(String address) {
-    try {
-      URI uri = new URI(address.strip());
-      String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
-      if (address.length() <= MAX_ADDRESS
-          && uri.getHost() != null
-          && (scheme.equals("http") || scheme.equals("https"))) {
-        return uri;
-      }
-    } catch (URISyntaxException e) {
-      throw SandboxException.invalid("url", "is not an address: " + e.getReason());
-    }
-    throw SandboxException.invalid("url", "must be a whole address, as in https://example.com/");
   }
 
   private Gate gate(Caller caller, @Nullable SandboxId id) {

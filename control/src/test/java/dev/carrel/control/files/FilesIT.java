@@ -151,7 +151,7 @@ final class FilesIT {
             sandbox.id(),
             ExecStart.of(Command.shell("ln -s /etc/passwd z/link; mkfifo z/pipe")));
     var out = new ByteArrayOutputStream();
-    files.zip(ALICE, sandbox.id(), "z", out);
+    files.pack(ALICE, sandbox.id(), "z", ArchiveFormat.ZIP, out);
 
     var found = new TreeMap<String, String>();
     try (var zip = new ZipInputStream(new ByteArrayInputStream(out.toByteArray()))) {

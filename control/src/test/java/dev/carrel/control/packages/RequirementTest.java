@@ -16,13 +16,16 @@ class RequirementTest {
     "PIP,six,six,",
     "PIP,zope.interface==7.2,zope.interface,7.2",
     "PIP,a==1!2.0+local,a,1!2.0+local",
+    "PIP,six>=1,six,",
+    "PIP,uvicorn[standard]==0.35.0,uvicorn,0.35.0",
+    "PIP,six~=1.17,six,",
     "NPM,is-odd,is-odd,",
     "NPM,is-odd@3.0.1,is-odd,3.0.1",
     "NPM,@scope/name@next,@scope/name,next",
     "R,data.table,data.table,"
   })
   void namesAndVersionsAreRead(PackageClient client, String text, String name, String version) {
-    assertThat(client.requirement(text)).isEqualTo(new Requirement(name, version));
+    assertThat(client.requirement(text)).isEqualTo(new Requirement(name, version, text));
   }
 
   @ParameterizedTest
@@ -35,9 +38,12 @@ class RequirementTest {
         "PIP,https://evil.example/x.whl",
         "PIP,./here",
         "PIP,six @ file:///etc",
-        "PIP,six>=1",
+        "PIP,six>=",
+        "PIP,six >= 1",
+        "PIP,six>=1;python_version>'3'",
         "PIP,six; echo 1",
-        "PIP,six[extra]",
+        "PIP,six[]",
+        "PIP,six[a b]",
         "PIP,six==",
         "PIP,``",
         "NPM,--registry=http://evil.example",
@@ -63,12 +69,12 @@ class RequirementTest {
         new PackageSettings(
             List.of("six", "@own/*"), List.of("@own/bad"), Duration.ZERO, Duration.ofMinutes(1));
 
-    rules.require(new Requirement("SIX", null));
-    rules.require(new Requirement("@own/x", "1"));
+    rules.require(new Requirement("SIX", null, "SIX"));
+    rules.require(new Requirement("@own/x", "1", "@own/x@1"));
     for (String name : List.of("@own/bad", "other", "six-more")) {
       assertThatExceptionOfType(SandboxException.class)
           .as(name)
-          .isThrownBy(() -> rules.require(new Requirement(name, null)));
+          .isThrownBy(() -> rules.require(new Requirement(name, null, name)));
     }
   }
 

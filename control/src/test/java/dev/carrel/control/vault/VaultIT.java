@@ -13,6 +13,7 @@ import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.context.MimeBundle;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.Grep;
@@ -253,7 +254,7 @@ final class VaultIT {
         .singleElement()
         .satisfies(entry -> assertThat(entry.name()).isEqualTo(Redaction.MASK));
     var zip = new ByteArrayOutputStream();
-    fixture.control().files().zip(ALICE, sandbox.id(), "/workspace", zip);
+    fixture.control().files().pack(ALICE, sandbox.id(), "/workspace", ArchiveFormat.ZIP, zip);
     assertThat(zip.toString(StandardCharsets.ISO_8859_1)).doesNotContain("czNjcjN0");
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(

@@ -2,6 +2,7 @@ package dev.carrel.dist.config;
 
 import dev.carrel.control.ControlSettings;
 import dev.carrel.server.ServerSettings;
+import dev.carrel.server.grpc.GrpcSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -17,6 +18,7 @@ import java.util.TreeMap;
  */
 public record Configuration(
     ServerSettings server,
+    GrpcSettings grpc,
     StorageConfig storage,
     EngineConfig engine,
     ControlSettings control,
@@ -45,11 +47,13 @@ public record Configuration(
   }
 
   static Configuration from(Settings settings, Environment environment) {
+    ServerSettings server = ServerKeys.read(settings);
     EngineConfig engine = EngineConfig.from(settings, environment);
     StorageConfig storage = StorageConfig.from(settings, environment);
     var configuration =
         new Configuration(
-            ServerKeys.read(settings),
+            server,
+            GrpcKeys.read(settings, server),
             storage,
             engine,
             new ControlSettings(
@@ -68,7 +72,9 @@ public record Configuration(
                 ArtifactKeys.read(settings),
                 ImageKeys.read(settings),
                 WebKeys.read(settings),
-                PackageKeys.read(settings)),
+                PackageKeys.read(settings),
+                HostKeys.read(settings),
+                TransferKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));
     settings.requireAllKnown();

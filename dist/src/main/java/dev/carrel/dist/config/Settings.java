@@ -157,6 +157,21 @@ public final class Settings {
         .orElse(otherwise);
   }
 
+  /** Words or whole sentences, separated by commas. */
+  public List<String> phrases(String key, List<String> otherwise) {
+    return value(
+            key,
+            String.join(",", otherwise),
+            "a list",
+            text ->
+                Optional.of(
+                    Arrays.stream(text.split(",", -1))
+                        .map(String::strip)
+                        .filter(phrase -> !phrase.isEmpty())
+                        .toList()))
+        .orElse(otherwise);
+  }
+
   public <E extends Enum<E>> E choice(String key, E otherwise) {
     E[] choices = otherwise.getDeclaringClass().getEnumConstants();
     var names = Arrays.stream(choices).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();

@@ -10,12 +10,15 @@ import dev.carrel.control.context.ContextSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecSettings;
 import dev.carrel.control.files.FileSettings;
+import dev.carrel.control.host.CommandPattern;
+import dev.carrel.control.host.HostSettings;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.control.packages.PackageSettings;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.SandboxSettings;
+import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.web.WebSettings;
 import dev.carrel.egress.AddressRange;
 import dev.carrel.egress.EgressSettings;
@@ -24,6 +27,7 @@ import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
 import dev.carrel.image.ImageLimits;
 import dev.carrel.server.ServerSettings;
+import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
@@ -66,6 +70,16 @@ class ConfigurationTest {
             "server.read-timeout", "8s",
             "server.keep-alive", "9s",
             "server.drain", "10s"));
+    ALL.putAll(
+        Map.of(
+            "grpc.enabled", "false",
+            "grpc.listen", "::1",
+            "grpc.port", "9091",
+            "grpc.tls-certificate", "/srv/grpc.pem",
+            "grpc.tls-key", "/srv/grpc.key",
+            "grpc.max-message", "5MiB",
+            "grpc.max-connections", "11",
+            "grpc.max-calls", "12"));
     ALL.putAll(
         Map.of(
             "storage.data-directory", "/srv/data",
@@ -154,6 +168,16 @@ class ConfigurationTest {
             "file.max-zip", "404"));
     ALL.putAll(
         Map.of(
+            "server.public-url", "https://desk.example/",
+            "import.host-folders", "/srv/in,/srv/more",
+            "import.max-size", "420",
+            "import.max-files", "421",
+            "import.max-ratio", "422",
+            "import.max-fetch", "423",
+            "import.upload-time", "424s",
+            "export.link-time", "425s"));
+    ALL.putAll(
+        Map.of(
             "package.allow", "six,lodash",
             "package.deny", "left-pad",
             "package.min-age", "1d",
@@ -204,6 +228,23 @@ class ConfigurationTest {
             "web.search", "searxng=https://search.example",
             "web.max-bytes", "70005",
             "web.max-chars", "70006"));
+    ALL.putAll(
+        Map.of(
+            "host.enabled", "true",
+            "host.always-allowed", "uname -s, docker restart *",
+            "host.blocked", "rm, git push",
+            "host.folders", "/srv/one,/srv/two words",
+            "host.writable-folders", "/srv/three",
+            "host.hidden", ".ssh",
+            "host.path", "/opt/bin",
+            "host.environment", "TZ,LC_ALL",
+            "host.timeout", "801s"));
+    ALL.putAll(
+        Map.of(
+            "host.max-timeout", "802s",
+            "host.max-output", "803KiB",
+            "host.max-file", "804KiB",
+            "host.max-concurrent", "5"));
     ALL.put("egress.upstream-ca", "/etc/corp/ca.pem");
   }
 
@@ -219,6 +260,7 @@ class ConfigurationTest {
   @Test
   void defaultsAreThoseOfTheParts() {
     assertThat(usual.server()).isEqualTo(ServerSettings.defaults());
+    assertThat(usual.grpc()).isEqualTo(GrpcSettings.defaults());
     assertThat(usual.control().sandboxes()).isEqualTo(SandboxSettings.defaults());
     assertThat(usual.control().pools()).isEqualTo(PoolSettings.defaults());
     assertThat(usual.control().execs()).isEqualTo(ExecSettings.defaults());
@@ -266,11 +308,33 @@ class ConfigurationTest {
                 true,
                 Set.of("desk.example"),
                 "boxes.example",
+                "https://desk.example",
                 DataSize.ofMebibytes(2),
                 7,
                 Duration.ofSeconds(8),
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void grpcKeysReachTheirFields() {
+    assertThat(changed.grpc())
+        .isEqualTo(
+            new GrpcSettings(
+                false,
+                "::1",
+                9091,
+                Path.of("/srv/grpc.pem"),
+                Path.of("/srv/grpc.key"),
+                DataSize.ofMebibytes(5),
+                11,
+                12));
+  }
+
+  @Test
+  void whoTakesAnyPortTakesAnyPortForGrpcToo() {
+    Settings settings = Settings.of(Optional.empty(), Map.of("CARREL_SERVER_PORT", "0"), Map.of());
+    assertThat(Configuration.from(settings, USER).grpc().port()).isZero();
   }
 
   @Test
@@ -398,6 +462,16 @@ class ConfigurationTest {
                 List.of("left-pad"),
                 Duration.ofDays(1),
                 Duration.ofSeconds(413)));
+    assertThat(changed.control().transfers())
+        .isEqualTo(
+            new TransferSettings(
+                List.of(Path.of("/srv/in"), Path.of("/srv/more")),
+                new DataSize(420),
+                421,
+                422,
+                new DataSize(423),
+                Duration.ofSeconds(425),
+                Duration.ofSeconds(424)));
     assertThat(changed.control().artifacts())
         .isEqualTo(new ArtifactSettings(new DataSize(410), new DataSize(411), 412));
   }
@@ -472,6 +546,35 @@ class ConfigurationTest {
                 List.of(new WebSettings.Provider("searxng", "https://search.example")),
                 70_005,
                 70_006));
+  }
+
+  @Test
+  void hostKeysReachTheirFields() {
+    assertThat(usual.control().host()).isEqualTo(HostSettings.off());
+    assertThat(changed.control().host())
+        .isEqualTo(
+            new HostSettings(
+                true,
+                List.of(CommandPattern.parse("uname -s"), CommandPattern.parse("docker restart *")),
+                List.of(CommandPattern.parse("rm"), CommandPattern.parse("git push")),
+                List.of(Path.of("/srv/one"), Path.of("/srv/two words")),
+                List.of(Path.of("/srv/three")),
+                List.of(".ssh"),
+                List.of(Path.of("/opt/bin")),
+                List.of("TZ", "LC_ALL"),
+                Duration.ofSeconds(801),
+                Duration.ofSeconds(802),
+                new DataSize(803 * 1024),
+                new DataSize(804 * 1024),
+                5));
+    assertThatThrownBy(
+            () ->
+                Configuration.from(
+                    Settings.of(Optional.empty(), Map.of(), Map.of("host.always-allowed", "*")),
+                    USER))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("host.always-allowed")
+        .hasMessageContaining("name of a program");
   }
 
   @Test

@@ -90,6 +90,11 @@ public final class ServerProcess implements AutoCloseable {
     return URI.create(endpoint.getProperty("address"));
   }
 
+  /** Where it serves gRPC. */
+  public URI grpc() {
+    return URI.create(endpoint.getProperty("grpc"));
+  }
+
   public String token() throws IOException {
     return Files.readString(Path.of(endpoint.getProperty("token-file")))
         .lines()

@@ -190,6 +190,11 @@ public final class Carrel implements AutoCloseable {
         .toList();
   }
 
+  /** The machine that the server runs on, as far as it is lent out. */
+  public Host host() {
+    return new Host(transport, approvals());
+  }
+
   /** What a person has to allow first. */
   public Approvals approvals() {
     return new Approvals(transport);

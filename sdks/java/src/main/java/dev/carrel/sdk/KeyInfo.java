@@ -1,10 +1,12 @@
 package dev.carrel.sdk;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A key that a client comes in with.
  *
+ * @param permissions what no role brings with it
  * @param mask its beginning
  * @param key itself; null unless it was made just now
  */
@@ -14,7 +16,12 @@ public record KeyInfo(
     String tenant,
     String principal,
     String role,
+    List<String> permissions,
     String mask,
     String createdBy,
     String createdAt,
-    @Nullable String key) {}
+    @Nullable String key) {
+  public KeyInfo {
+    permissions = List.copyOf(permissions);
+  }
+}

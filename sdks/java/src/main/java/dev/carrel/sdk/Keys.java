@@ -26,8 +26,19 @@ public final class Keys {
    * @param principal whom it stands for; null: the caller
    */
   public KeyInfo create(String name, @Nullable String tenant, @Nullable String principal) {
+    return create(name, tenant, principal, List.of());
+  }
+
+  /**
+   * As {@link #create(String, String, String)}.
+   *
+   * @param permissions what no role brings with it, such as {@code host}; for administrators
+   */
+  public KeyInfo create(
+      String name, @Nullable String tenant, @Nullable String principal, List<String> permissions) {
     Map<String, Object> body = new HashMap<>();
     body.put("name", name);
+    body.put("permissions", List.copyOf(permissions));
     if (tenant != null) {
       body.put("tenant", tenant);
     }

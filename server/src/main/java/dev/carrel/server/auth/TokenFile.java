@@ -27,10 +27,10 @@ import java.util.Set;
 /**
  * Tokens in a file that only its owner can read, one a line:
  *
- * <pre>TOKEN [TENANT [PRINCIPAL [admin|user]]]</pre>
+ * <pre>TOKEN [TENANT [PRINCIPAL [admin|user [PERMISSION,…]]]]</pre>
  *
- * A token alone is the administrator of the tenant {@code default}. Blank lines and lines that
- * start with # mean nothing. Only digests are kept in memory.
+ * A token alone is the administrator of the tenant {@code default}, without permissions. Blank
+ * lines and lines that start with # mean nothing. Only digests are kept in memory.
  */
 public final class TokenFile implements Authenticator {
   private static final int MIN_TOKEN = 16;
@@ -145,13 +145,14 @@ public final class TokenFile implements Authenticator {
               + MAX_TOKEN
               + " visible ASCII characters");
     }
-    if (words.length > 4) {
-      throw unusable(file, "line " + number + ": expected TOKEN [TENANT [PRINCIPAL [ROLE]]]");
+    if (words.length > 5) {
+      throw unusable(
+          file, "line " + number + ": expected TOKEN [TENANT [PRINCIPAL [ROLE [PERMISSION,…]]]]");
     }
     String tenant = words.length > 1 ? words[1] : "default";
     String principal = words.length > 2 ? words[2] : words.length > 1 ? tenant : "admin";
     Caller.Role role = words.length == 1 ? Caller.Role.ADMIN : Caller.Role.USER;
-    if (words.length == 4) {
+    if (words.length >= 4) {
       role =
           switch (words[3].toLowerCase(Locale.ROOT)) {
             case "admin" -> Caller.Role.ADMIN;
@@ -159,7 +160,19 @@ public final class TokenFile implements Authenticator {
             default -> throw unusable(file, "line " + number + ": a role is admin or user");
           };
     }
-    return new Entry(digest(token), new Caller(tenant, principal, role));
+    return new Entry(
+        digest(token), new Caller(tenant, principal, role, permissions(file, number, words)));
+  }
+
+  private static Set<Caller.Permission> permissions(Path file, int number, String[] words) {
+    if (words.length < 5) {
+      return Set.of();
+    }
+    try {
+      return Caller.Permission.parse(List.of(words[4].split(",", -1)));
+    } catch (SandboxException e) {
+      throw unusable(file, "line " + number + ": " + e.message());
+    }
   }
 
   private static boolean isVisibleAscii(String token) {

@@ -11,6 +11,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.e2b.Signatures.Operation;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
+import dev.carrel.server.http.Multipart;
 import dev.carrel.server.http.Router;
 import dev.carrel.server.rest.Disposition;
 import dev.carrel.server.rest.Ranges;

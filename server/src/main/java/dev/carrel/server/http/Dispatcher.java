@@ -88,10 +88,7 @@ public final class Dispatcher implements Filter {
     } catch (Exception e) {
       fail(exchange, requestId, e);
     } finally {
-      if (!connections.current().steady()) {
-        // Somebody reads ahead on the connection.
-        exchange.closeAfterwards();
-      }
+      connections.current().steady();
       log.record(exchange, method, requestId, System.nanoTime() - start);
     }
     response.commit();
@@ -107,20 +104,16 @@ public final class Dispatcher implements Filter {
     if (connections.stopping()) {
       throw stopping();
     }
-    guard.checkHost(request.authority());
+    guard.check(request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
     Router.Match match;
     try {
       match = routers.apply(exchange).match(method, request.prologue().uriPath().rawPath());
     } catch (HttpProblem e) {
-      checkOrigin(request);
       // Without a token nobody learns what there is.
       authenticate(exchange);
       throw e;
     }
     exchange.matched(match);
-    if (match.route().access() != Route.Access.OWN) {
-      checkOrigin(request);
-    }
     if (match.route().access() == Route.Access.TOKEN) {
       exchange.authenticated(authenticate(exchange));
     }
@@ -128,11 +121,6 @@ public final class Dispatcher implements Filter {
     if (!exchange.answered()) {
       throw new IllegalStateException("no answer from " + match.route().template());
     }
-  }
-
-  private static void checkOrigin(RoutingRequest request) {
-    HostGuard.checkOrigin(
-        request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
   }
 
   private Caller authenticate(Exchange exchange) {

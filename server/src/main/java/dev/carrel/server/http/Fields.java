@@ -187,6 +187,31 @@ public final class Fields {
     return new Fields(node, prefix + name + ".");
   }
 
+  /** The objects of an array. */
+  public List<Fields> objects(String name) {
+    JsonNode node = find(name);
+    if (node == null) {
+      throw missing(name);
+    }
+    if (!node.isArray()) {
+      throw wrong(name, "must be an array of objects");
+    }
+    var objects = new ArrayList<Fields>(node.size());
+    for (JsonNode one : node) {
+      String place = name + "[" + objects.size() + "]";
+      if (!one.isObject()) {
+        throw wrong(place, "must be an object");
+      }
+      objects.add(new Fields(one, prefix + place + "."));
+    }
+    return objects;
+  }
+
+  /** Of an object that was read already. */
+  public static Fields of(JsonNode object) {
+    return new Fields(object, "");
+  }
+
   /** Of all fields, known or not; how they are spaced and ordered makes no difference. */
   public String digest() {
     return Json.digest(object);

@@ -13,29 +13,25 @@ import org.jspecify.annotations.Nullable;
 public final class HostGuard {
   private final boolean anyHost;
   private final Set<String> hosts;
-  private final SandboxHosts sandboxes;
+  private final String sandboxes;
 
   /**
    * @param loopback whether only this machine can connect, so that every honest name is known
    * @param allowedHosts further names of the server
-   * @param sandboxes names that sandboxes have
+   * @param sandboxDomain under which sandboxes have names; empty: none have
    */
-  public HostGuard(boolean loopback, Set<String> allowedHosts, SandboxHosts sandboxes) {
-    this.sandboxes = sandboxes;
+  public HostGuard(boolean loopback, Set<String> allowedHosts, String sandboxDomain) {
+    this.sandboxes = sandboxDomain.isEmpty() ? "" : "." + sandboxDomain;
     this.anyHost = !loopback && allowedHosts.isEmpty();
     this.hosts =
         Set.copyOf(allowedHosts.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList());
   }
 
-  void checkHost(String host) {
+  void check(String host, @Nullable String origin) {
     if (!anyHost && !isOurs(nameOf(host))) {
       throw HttpProblem.foreign(
           "Host", "address the server as localhost, or add the name to its allowed hosts");
     }
-  }
-
-  /** Throws unless a page of this host, or none at all, made a browser ask. */
-  public static void checkOrigin(String host, @Nullable String origin) {
     if (origin != null && !isSameSite(origin, host)) {
       throw HttpProblem.foreign(
           "Origin", "call the server from its own pages, or not from a browser");
@@ -55,7 +51,7 @@ public final class HostGuard {
     return name.equals("localhost")
         || name.equals("[::1]")
         || isLoopbackAddress(name)
-        || sandboxes.covers(name)
+        || (!sandboxes.isEmpty() && name.endsWith(sandboxes))
         || hosts.contains(name);
   }
 
@@ -74,14 +70,9 @@ public final class HostGuard {
     return true;
   }
 
-  static String nameOf(String authority) {
+  private static String nameOf(String authority) {
     int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
     String name = end <= 0 ? authority : authority.substring(0, end);
     return name.toLowerCase(Locale.ROOT);
-  }
-
-  /** Whether a name leads to this server, as far as it knows. */
-  public boolean leadsHere(String authority) {
-    return isOurs(nameOf(authority));
   }
 }

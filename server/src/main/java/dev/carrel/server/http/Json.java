@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.security.MessageDigest;
@@ -47,6 +48,11 @@ public final class Json {
     } catch (JsonProcessingException e) {
       throw new IllegalStateException("a wire record cannot be written", e);
     }
+  }
+
+  /** What {@link #bytes} would write of a record. */
+  public static ObjectNode tree(Record value) {
+    return MAPPER.valueToTree(value);
   }
 
   static void write(OutputStream out, Object value) throws IOException {

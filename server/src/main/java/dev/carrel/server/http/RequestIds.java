@@ -5,19 +5,19 @@ import java.util.HexFormat;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Names requests, so that an answer, a log line and a caller's own log can be put together. */
-final class RequestIds {
+public final class RequestIds {
   private static final int MAX_LENGTH = 64;
 
   private final String prefix;
   private final AtomicLong last = new AtomicLong();
 
-  RequestIds() {
+  public RequestIds() {
     byte[] random = new byte[5];
     new SecureRandom().nextBytes(random);
     prefix = "rq" + HexFormat.of().formatHex(random) + "-";
   }
 
-  String next() {
+  public String next() {
     return prefix + Long.toString(last.incrementAndGet(), 36);
   }
 

@@ -19,8 +19,9 @@ public final class Call {
    *
    * @param sessionKey of the sandbox that is meant when none is named
    * @param toolsets that it wants
+   * @param address what links to this server begin with
    */
-  record Client(Caller caller, String sessionKey, Set<String> toolsets) {
+  record Client(Caller caller, String sessionKey, Set<String> toolsets, String address) {
     Client {
       toolsets = Set.copyOf(toolsets);
     }
@@ -39,6 +40,11 @@ public final class Call {
   /** The key of the sandbox that is meant when a request names none. */
   public String sessionKey() {
     return client.sessionKey();
+  }
+
+  /** What links to this server begin with, as the client reaches it. */
+  public String address() {
+    return client.address();
   }
 
   /** Of a tool or a prompt. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
@@ -32,6 +33,7 @@ public final class McpRoutes implements AutoCloseable {
   /** How long an answer may take before a stream is begun, which a client can come back to. */
   private static final Duration QUICK = Duration.ofSeconds(2);
 
+  private final PublicAddress address;
   private final Methods methods;
   private final LegacySessions sessions = new LegacySessions();
   private final StatelessRequests stateless;
@@ -39,7 +41,8 @@ public final class McpRoutes implements AutoCloseable {
   /**
    * @param version of this server
    */
-  public McpRoutes(Catalog catalog, String version) {
+  public McpRoutes(Catalog catalog, String version, PublicAddress address) {
+    this.address = address;
     this.methods = new Methods(catalog, version);
     this.stateless = new StatelessRequests(methods);
   }
@@ -157,7 +160,8 @@ public final class McpRoutes implements AutoCloseable {
     return new Call.Client(
         exchange.caller(),
         exchange.header(SESSION_KEY).orElse(USUAL_KEY),
-        methods.catalog().choose(exchange.query().text("tools").orElse(null)));
+        methods.catalog().choose(exchange.query().text("tools").orElse(null)),
+        address.of(exchange));
   }
 
   /**

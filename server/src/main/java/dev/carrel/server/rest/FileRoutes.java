@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
@@ -215,7 +216,7 @@ final class FileRoutes {
     }
     content(exchange, entry.name() + ".zip", "application/zip", "attachment");
     try (OutputStream out = exchange.output(200, -1)) {
-      files.zip(exchange.caller(), sandbox, path, out);
+      files.pack(exchange.caller(), sandbox, path, ArchiveFormat.ZIP, out);
     }
   }
 

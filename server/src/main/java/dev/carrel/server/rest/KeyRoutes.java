@@ -32,7 +32,8 @@ final class KeyRoutes {
         new Caller(
             fields.string("tenant", caller.tenant()),
             fields.string("principal", caller.principal()),
-            role(fields));
+            role(fields),
+            Caller.Permission.parse(fields.words("permissions").orElse(List.of())));
     ApiKey.Issued issued = keys.issue(caller, fields.requiredString("name"), owner);
     exchange.json(201, View.of(issued.key(), issued.secret()));
   }
@@ -69,6 +70,7 @@ final class KeyRoutes {
       String tenant,
       String principal,
       String role,
+      List<String> permissions,
       String mask,
       String createdBy,
       String createdAt,
@@ -80,6 +82,7 @@ final class KeyRoutes {
           key.caller().tenant(),
           key.caller().principal(),
           key.caller().role().name().toLowerCase(Locale.ROOT),
+          key.caller().permissions().stream().map(Caller.Permission::wireName).sorted().toList(),
           key.mask(),
           key.createdBy(),
           key.createdAt().toString(),

@@ -2,6 +2,7 @@ package dev.carrel.server.rest;
 
 import dev.carrel.control.Control;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -11,10 +12,12 @@ import java.util.Optional;
 /** Every route of the native API over one control plane. */
 public final class RestApi {
   private final Control control;
+  private final PublicAddress address;
   private final Metrics metrics;
 
-  public RestApi(Control control) {
+  public RestApi(Control control, PublicAddress address) {
     this.control = control;
+    this.address = address;
     this.metrics = new Metrics(control);
   }
 
@@ -41,18 +44,21 @@ public final class RestApi {
     new UsageRoutes(control.sandboxes()).addTo(router);
     new EgressRoutes(control.egress()).addTo(router);
     new WebRoutes(control.web()).addTo(router);
+    new HostRoutes(control.host()).addTo(router);
     new AdminRoutes(control.sandboxes()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);
     new PackageRoutes(control.packages()).addTo(router);
-    new PortRoutes(control.ports()).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts(), control.validator()).addTo(router);
     new ValidateRoutes(control.validator()).addTo(router);
     new ContextRoutes(control.contexts()).addTo(router);
     new FileRoutes(control.files()).addTo(router);
     new FsRoutes(control.files()).addTo(router);
+    new ImportRoutes(control.imports()).addTo(router);
+    new ExportRoutes(control.exports(), address).addTo(router);
+    new UploadRoutes(control.uploads()).addTo(router);
   }
 
   /** Why the sandbox that a request names has died; empty when it names none, or one that lives. */

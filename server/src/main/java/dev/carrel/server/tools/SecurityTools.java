@@ -9,15 +9,12 @@ import dev.carrel.control.artifact.Artifact;
 import dev.carrel.control.audit.AuditQuery;
 import dev.carrel.control.audit.AuditRecord;
 import dev.carrel.control.egress.CountedDecision;
-import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.SandboxUsage;
 import dev.carrel.control.vault.Secret;
 import dev.carrel.server.mcp.Call;
-import dev.carrel.server.mcp.Inquiry;
 import dev.carrel.server.mcp.Tool;
 import dev.carrel.server.mcp.ToolResult;
 import dev.carrel.spi.SandboxId;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -32,11 +29,13 @@ final class SecurityTools {
           + "{\"type\":\"string\",\"minLength\":1}}}";
 
   private final Control control;
+  private final Approving approving;
   private final CodeFailures failures;
   private final List<Tool> tools = new ArrayList<>();
 
   private SecurityTools(Control control, CodeFailures failures) {
     this.control = control;
+    this.approving = new Approving(control.approvals());
     this.failures = failures;
   }
 
@@ -93,81 +92,26 @@ final class SecurityTools {
   private ToolResult requestEgress(Call call) throws InterruptedException {
     JsonNode arguments = call.arguments();
     String session = arguments.path(Sessions.ARGUMENT).textValue();
-    Approval asked =
-        control
-            .approvals()
-            .ask(
-                call.caller(),
-                new AskApproval(
-                    Approval.Kind.EGRESS,
-                    call.text("domain"),
-                    session == null ? null : new SandboxId(session),
-                    arguments.path("namespace").textValue(),
-                    session == null ? Approval.Scope.NAMESPACE : Approval.Scope.SANDBOX,
-                    arguments.path("reason").asText(""),
-                    null));
-    if (asked.status() == Approval.Status.PENDING) {
-      decide(call, asked);
-    }
-    Approval now =
-        control
-            .approvals()
-            .await(
-                call.caller(),
-                asked.id(),
-                Duration.ofSeconds(arguments.path("wait_seconds").asLong(0)));
-    return CodeTool.result(view(now));
-  }
-
-  /** Has the person at the client decide, if that person may. */
-  private void decide(Call call, Approval asked) throws InterruptedException {
-    if (call.caller().role() != Caller.Role.ADMIN || !call.can(Inquiry.Kind.ELICITATION)) {
-      return;
-    }
-    String whom = asked.sandbox() == null ? "namespace " + asked.namespace() : "" + asked.sandbox();
-    JsonNode answer =
-        call.ask(
-                List.of(
-                    Inquiry.form(
-                        "decision",
-                        "May %s reach %s? The agent says: %s"
-                            .formatted(whom, asked.subject(), asked.reason()),
-                        Schemas.of(
-                            "{\"type\":\"object\",\"required\":[\"allow\"],\"properties\":{\"allow\":"
-                                + "{\"type\":\"boolean\",\"title\":\"Allow\",\"default\":false}}}"))),
-                null)
-            .path("decision");
-    String action = answer.path("action").asText();
-    if (action.equals("cancel")) {
-      return;
-    }
-    boolean allow = action.equals("accept") && answer.at("/content/allow").asBoolean(false);
-    control.approvals().decide(call.caller(), asked.id(), allow, null, null, "asked through MCP");
-  }
-
-  private static ObjectNode view(Approval approval) {
-    ObjectNode node =
-        Schemas.object()
-            .put("approval_id", approval.id().value())
-            .put("kind", approval.kind().wireName())
-            .put("subject", approval.subject())
-            .put("scope", approval.scope().wireName())
-            .put("namespace", approval.namespace())
-            .put("status", approval.status().wireName())
-            .put("approved", approval.status() == Approval.Status.APPROVED);
-    if (approval.sandbox() != null) {
-      node.put(Sessions.ARGUMENT, approval.sandbox().value());
-    }
-    if (approval.status() == Approval.Status.PENDING) {
-      node.put("hint", "a person decides with: carrel approvals approve " + approval.id());
-    }
-    return node;
+    var question =
+        new AskApproval(
+            Approval.Kind.EGRESS,
+            call.text("domain"),
+            session == null ? null : new SandboxId(session),
+            arguments.path("namespace").textValue(),
+            session == null ? Approval.Scope.NAMESPACE : Approval.Scope.SANDBOX,
+            arguments.path("reason").asText(""),
+            null);
+    return CodeTool.result(
+        Approving.view(approving.ask(call, question, arguments.path("wait_seconds").asLong(0))));
   }
 
   private ToolResult approvals(Call call) {
     ObjectNode node = Schemas.object();
     var array = node.putArray("approvals");
-    control.approvals().list(call.caller(), null, MAX_LISTED).forEach(one -> array.add(view(one)));
+    control
+        .approvals()
+        .list(call.caller(), null, MAX_LISTED)
+        .forEach(one -> array.add(Approving.view(one)));
     return CodeTool.result(node);
   }
 

@@ -3,6 +3,7 @@ package dev.carrel.server.tools;
 import dev.carrel.control.Control;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.Tool;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,9 +23,14 @@ public final class Toolsets {
   public static Catalog catalog(Control control) {
     var sessions = new Sessions(control);
     Map<String, List<Tool>> sets = new LinkedHashMap<>();
-    sets.put("code", CodeTools.of(control, sessions));
+    var code = new ArrayList<>(CodeTools.of(control, sessions));
+    code.addAll(TransferTools.of(control, sessions));
+    sets.put("code", code);
     sets.put("files", FileTools.of(control, sessions));
     sets.put("security", SecurityTools.of(control, sessions));
+    if (control.host().enabled()) {
+      sets.put("host", HostTools.of(control, sessions));
+    }
     return new Catalog(
         sets,
         Set.of("code", "files"),

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,11 +40,14 @@ class TokenFileTest {
 
                 bbbbbbbbbbbbbbbb acme bo
                 cccccccccccccccc acme cy admin
+                dddddddddddddddd acme di user host
                 """));
     assertThat(tokens.authenticate("aaaaaaaaaaaaaaaa")).contains(Caller.user("acme", "acme"));
     assertThat(tokens.authenticate("bbbbbbbbbbbbbbbb")).contains(Caller.user("acme", "bo"));
     assertThat(tokens.authenticate("cccccccccccccccc"))
         .contains(new Caller("acme", "cy", Caller.Role.ADMIN));
+    assertThat(tokens.authenticate("dddddddddddddddd"))
+        .contains(new Caller("acme", "di", Caller.Role.USER, Set.of(Caller.Permission.HOST)));
   }
 
   @ParameterizedTest
@@ -62,6 +66,7 @@ class TokenFileTest {
         "short\n",
         "aaaaaaaaaaaaaaaa t p root\n",
         "aaaaaaaaaaaaaaaa t p user more\n",
+        "aaaaaaaaaaaaaaaa t p user host more\n",
         "ééééééééééééééééé\n"
       })
   void aFileThatIsNotClearStopsTheStart(String text) {

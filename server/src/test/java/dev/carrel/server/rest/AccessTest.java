@@ -6,6 +6,7 @@ import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.RawClient;
 import dev.carrel.server.SharedServer;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Route;
 import dev.carrel.server.http.Router;
 import java.io.IOException;
@@ -27,7 +28,7 @@ class AccessTest {
   @Test
   void everyRouteButHealthAndDocsWantsAToken() {
     var router = new Router();
-    new RestApi(server.control()).addTo(router);
+    new RestApi(server.control(), new PublicAddress("")).addTo(router);
     for (Route route : router.routes()) {
       if (route.access() == Route.Access.OPEN) {
         continue;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.SharedServer;
+import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.util.List;
 import java.util.stream.Stream;
@@ -23,7 +24,8 @@ class BadInputTest {
   private static final String VALID =
       """
       {"command":"true","code":"1","language":"python","path":"a","from":"a","to":"b","pattern":"a",
-       "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa","manager":"pip","packages":["six"]}
+       "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa","manager":"pip","packages":["six"],
+       "paths":["a"],"files":[{"file_name":"a","file_content":"b"}]}
       """;
 
   private final LiveServer server;
@@ -227,7 +229,8 @@ class BadInputTest {
                               .replace("/api/v1/sandboxes/{id}", NO_SANDBOX)
                               .replace("{eid}", "exaaaaaaaaaaaaaa")
                               .replace("{cid}", "cxaaaaaaaaaaaaaa")
-                              .replace("{port}", "8000")
+                              .replace("{xid}", "xpaaaaaaaaaaaaaa")
+                              .replace("{uid}", "upaaaaaaaaaaaaaa")
                               .replace("{path}", "a");
                       assertThat(send(method, path, VALID).status()).isEqualTo(404);
                       assertThat(
@@ -254,6 +257,15 @@ class BadInputTest {
   }
 
   private Answer send(String method, String path, String body) {
-    return server.send(server.request(method, path, BodyPublishers.ofString(body)).build());
+    HttpRequest.Builder request = server.request(method, path, BodyPublishers.ofString(body));
+    if (path.contains("/uploads")) {
+      request
+          .header("Tus-Resumable", "1.0.0")
+          .header("Upload-Length", "1")
+          .header("Upload-Offset", "0")
+          .header("Upload-Metadata", "path YQ==")
+          .header("Content-Type", "application/offset+octet-stream");
+    }
+    return server.send(request.build());
   }
 }

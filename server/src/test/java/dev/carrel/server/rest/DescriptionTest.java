@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Route;
 import dev.carrel.server.http.Router;
 import java.lang.reflect.RecordComponent;
@@ -45,8 +46,13 @@ class DescriptionTest {
           Map.entry("FileChange", ExecViews.FileChange.class),
           Map.entry("Installation", PackageRoutes.View.class),
           Map.entry("InstalledPackage", PackageRoutes.PackageView.class),
+          Map.entry("ImportResult", ImportFiles.View.class),
+          Map.entry("ImportedFile", ImportFiles.FileView.class),
+          Map.entry("ExportResult", ExportRoutes.View.class),
+          Map.entry("ExportedFile", ExportRoutes.FileView.class),
+          Map.entry("ExportList", ExportRoutes.Page.class),
+          Map.entry("ExportInfo", ExportRoutes.ExportView.class),
           Map.entry("Budget", BudgetRoutes.View.class),
-          Map.entry("PortLink", PortRoutes.View.class),
           Map.entry("Artifact", ArtifactRoutes.View.class),
           Map.entry("ArtifactList", ArtifactRoutes.Page.class),
           Map.entry("SignedArtifacts", ArtifactRoutes.SignedView.class),
@@ -96,7 +102,7 @@ class DescriptionTest {
   @Test
   void everyRouteIsDescribedAndEveryDescribedRouteExists() {
     var router = new Router();
-    new RestApi(server.control()).addTo(router);
+    new RestApi(server.control(), new PublicAddress("")).addTo(router);
     Set<String> routes =
         router.routes().stream()
             .map(route -> route.method() + " " + route.template().replace("...", ""))
@@ -105,9 +111,9 @@ class DescriptionTest {
   }
 
   @Test
-  void onlyHealthAndTheDocsPageNeedNoToken() {
+  void onlyHealthTheDocsPageAndSignedLinksNeedNoToken() {
     var router = new Router();
-    new RestApi(server.control()).addTo(router);
+    new RestApi(server.control(), new PublicAddress("")).addTo(router);
     for (Route route : router.routes()) {
       JsonNode security =
           server
@@ -117,7 +123,10 @@ class DescriptionTest {
               .get(route.template().replace("...", ""))
               .get(route.method().toLowerCase(Locale.ROOT))
               .path("security");
-      boolean open = Set.of("/health", "/docs", "/docs/{asset}").contains(route.template());
+      // A link to an export is signed: that is its token.
+      boolean open =
+          Set.of("/health", "/docs", "/docs/{asset}", "/api/v1/exports/{xid}/content")
+              .contains(route.template());
       assertThat(route.access() == Route.Access.OPEN).as(route.template()).isEqualTo(open);
       assertThat(security.isArray() && security.isEmpty()).as(route.template()).isEqualTo(open);
     }

@@ -1,0 +1,226 @@
+package dev.carrel.control.transfer;
+
+import dev.carrel.control.audit.Audit;
+import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.audit.AuditEntry.Outcome;
+import dev.carrel.control.audit.AuditEntry.Who;
+import dev.carrel.control.files.SandboxPath;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.SandboxListener;
+import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.store.Database;
+import dev.carrel.guest.FileUpload;
+import dev.carrel.guest.FileWrite;
+import dev.carrel.guest.GuestFiles;
+import dev.carrel.guest.OnExisting;
+import dev.carrel.guest.RemoveOption;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.UploadId;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Uploads that go on after a broken connection, and after a restart of the server. What has come is
+ * a file in the sandbox, whose length says where to go on; it gets its name when it is whole. Safe
+ * for many threads; one request at a time writes to an upload.
+ */
+public final class Uploads implements SandboxListener {
+  private static final int BUFFER = 64 * 1024;
+  private static final int MAX_OF_SANDBOX = 100;
+
+  private final TransferSettings settings;
+  private final Sandboxes sandboxes;
+  private final UploadStore store;
+  private final Audit audit;
+  private final Set<UploadId> busy = ConcurrentHashMap.newKeySet();
+
+  public Uploads(TransferSettings settings, Sandboxes sandboxes, Database database, Audit audit) {
+    this.settings = settings;
+    this.sandboxes = sandboxes;
+    this.store = new UploadStore(database);
+    this.audit = audit;
+  }
+
+  /** An upload, and how much of it is there. */
+  public record Progress(Upload upload, long offset, Instant expires) {}
+
+  public Progress begin(Caller caller, SandboxId sandbox, String path, long size) {
+    String absolute = SandboxPath.of("path", path).absolute();
+    if (size < 0 || size > settings.maxSize().bytes()) {
+      throw new SandboxException(
+              ErrorCode.TOO_LARGE, "an upload has at most " + settings.maxSize().bytes() + " bytes")
+          .withHint("split it, or raise import.max-size");
+    }
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    sweep(running);
+    if (store.of(sandbox).stream().filter(upload -> !upload.whole()).count() >= MAX_OF_SANDBOX) {
+      throw new SandboxException(
+              ErrorCode.LIMIT_REACHED, "a sandbox has at most " + MAX_OF_SANDBOX + " uploads")
+          .withHint("finish or delete those that were begun");
+    }
+    var upload =
+        new Upload(
+            UploadId.random(),
+            running.tenant(),
+            sandbox,
+            absolute,
+            size,
+            false,
+            Instant.now().truncatedTo(ChronoUnit.MILLIS));
+    try {
+      running.guest().files().write(FileWrite.to(draft(upload)).withIfAbsent(true), new byte[0]);
+      store.insert(upload);
+      return size == 0 ? finish(caller, running, upload) : progress(upload, 0);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  public Progress find(Caller caller, SandboxId sandbox, UploadId id) {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    Upload upload = require(sandbox, id);
+    return progress(upload, offset(running, upload));
+  }
+
+  /** Takes what comes next; what arrived before the connection broke stays. */
+  public Progress append(
+      Caller caller, SandboxId sandbox, UploadId id, long offset, InputStream body)
+      throws IOException {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    Upload upload = require(sandbox, id);
+    if (!busy.add(id)) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "another request writes to upload " + id)
+          .withHint("ask where it stands, and go on from there");
+    }
+    try (RunningSandbox.Use _ = running.use()) {
+      long there = offset(running, upload);
+      if (there != offset) {
+        throw new SandboxException(
+                ErrorCode.WRONG_STATE, "upload " + id + " stands at " + there + ", not " + offset)
+            .withHint("go on from there");
+      }
+      if (upload.whole()) {
+        return progress(upload, there);
+      }
+      write(running, upload, there, body);
+      long now = offset(running, upload);
+      return now == upload.size() ? finish(caller, running, upload) : progress(upload, now);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    } finally {
+      busy.remove(id);
+    }
+  }
+
+  private void write(RunningSandbox running, Upload upload, long offset, InputStream body)
+      throws IOException {
+    FileWrite write = FileWrite.to(draft(upload)).withAppend(true);
+    long left = upload.size() - offset;
+    try (FileUpload target = running.guest().files().write(write)) {
+      byte[] buffer = new byte[BUFFER];
+      for (int count = body.read(buffer); count >= 0; count = body.read(buffer)) {
+        if (count > left) {
+          throw new SandboxException(
+              ErrorCode.TOO_LARGE, "more came than the " + upload.size() + " bytes announced");
+        }
+        left -= count;
+        target.write(buffer, 0, count);
+        running.countUpload(count);
+      }
+      target.commit();
+    }
+  }
+
+  private Progress finish(Caller caller, RunningSandbox running, Upload upload) {
+    running.guest().files().move(draft(upload), inside(upload.path()), OnExisting.REPLACE);
+    store.finish(upload.id());
+    audit.write(
+        AuditEntry.of(Who.in(running, caller), "file.upload", Outcome.OK)
+            .withSubject(running.redaction().text(upload.path()))
+            .withDetails(Map.of("size", String.valueOf(upload.size()))));
+    return progress(upload, upload.size());
+  }
+
+  public void remove(Caller caller, SandboxId sandbox, UploadId id) {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    drop(running, require(sandbox, id));
+  }
+
+  private void sweep(RunningSandbox running) {
+    Instant oldest = Instant.now().minus(settings.uploadTime());
+    List<Upload> late =
+        store.of(running.id()).stream()
+            .filter(upload -> upload.createdAt().isBefore(oldest))
+            .toList();
+    late.forEach(upload -> drop(running, upload));
+  }
+
+  private void drop(RunningSandbox running, Upload upload) {
+    try {
+      // Of a whole one there is none.
+      running.guest().files().remove(draft(upload), RemoveOption.MISSING_OK);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+    store.delete(upload.id());
+  }
+
+  /** As long as the sandbox says; it can harm nobody but itself by lying. */
+  private static long offset(RunningSandbox running, Upload upload) {
+    if (upload.whole()) {
+      return upload.size();
+    }
+    GuestFiles files = running.guest().files();
+    try {
+      return files.statLink(draft(upload)).size();
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  private Upload require(SandboxId sandbox, UploadId id) {
+    return store
+        .find(sandbox, id)
+        .filter(upload -> expires(upload).isAfter(Instant.now()))
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                    ErrorCode.UPLOAD_NOT_FOUND,
+                    "there is no upload " + id + "; one that is too old is forgotten"));
+  }
+
+  private Progress progress(Upload upload, long offset) {
+    return new Progress(upload, offset, expires(upload));
+  }
+
+  private Instant expires(Upload upload) {
+    return upload.createdAt().plus(settings.uploadTime());
+  }
+
+  private static String draft(Upload upload) {
+    return inside(upload.draft());
+  }
+
+  private static String inside(String absolute) {
+    return SandboxPath.of("path", absolute).inside();
+  }
+
+  @Override
+  public void ended(SandboxId id) {
+    // What has come of an upload is on the volume, if there is one.
+  }
+
+  @Override
+  public void removed(SandboxId id) {
+    store.deleteAll(id);
+  }
+}

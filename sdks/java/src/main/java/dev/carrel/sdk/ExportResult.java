@@ -1,0 +1,32 @@
+package dev.carrel.sdk;
+
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of letting files out.
+ *
+ * @param success whether all can be fetched
+ */
+public record ExportResult(boolean success, List<Exported> files, String error) {
+
+  /**
+   * One of them.
+   *
+   * @param type {@code file} or {@code dir}
+   * @param downloadUrl who has it can fetch, until it expires; a folder as a zip, or with {@code
+   *     &format=tar}
+   * @param error why it cannot be let out; null: it can
+   */
+  public record Exported(
+      @Nullable String id,
+      String path,
+      boolean success,
+      @Nullable String type,
+      long size,
+      @Nullable String downloadUrl,
+      @Nullable Instant expiresAt,
+      @Nullable String error,
+      @Nullable String code) {}
+}

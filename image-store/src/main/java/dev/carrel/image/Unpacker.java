@@ -294,9 +294,12 @@ public final class Unpacker {
       if (length == 0) {
         return 0;
       }
-      byte[] piece = offset == 0 && length == target.length ? target : new byte[length];
+      if (offset == 0 && length == target.length) {
+        return tar.read(target);
+      }
+      byte[] piece = new byte[length];
       int count = tar.read(piece);
-      if (count > 0 && piece != target) {
+      if (count > 0) {
         System.arraycopy(piece, 0, target, offset, count);
       }
       return count;

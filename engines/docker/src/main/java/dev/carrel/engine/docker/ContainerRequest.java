@@ -195,16 +195,15 @@ record ContainerRequest(
         options);
   }
 
+  /** Read-only by itself: a daemon refuses to be told so of a volume without a name. */
   private static Map<String, Object> overlay(String layers) {
     Map<String, String> options =
-        Map.of("type", "overlay", "device", "overlay", "o", "lowerdir=" + layers);
+        Map.of("type", "overlay", "device", "overlay", "o", "ro,lowerdir=" + layers);
     return Map.of(
         "Type",
         "volume",
         "Target",
         "/etc",
-        "ReadOnly",
-        true,
         "VolumeOptions",
         Map.of("NoCopy", true, "DriverConfig", Map.of("Name", "local", "Options", options)));
   }

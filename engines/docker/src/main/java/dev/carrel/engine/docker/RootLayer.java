@@ -61,7 +61,8 @@ final class RootLayer {
     if (Files.isSymbolicLink(entry)) {
       tar.write(header(name, '2', 0777, 0, Files.readSymbolicLink(entry).toString()));
     } else if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
-      tar.write(header(name + "/", '5', 0755, 0, ""));
+      // Runtimes give what they mount on it the mode of what is below.
+      tar.write(header(name + "/", '5', name.equals("tmp") ? 01777 : 0755, 0, ""));
     } else {
       byte[] content = OF_ONE_MACHINE.contains(name) ? new byte[0] : Files.readAllBytes(entry);
       tar.write(header(name, '0', 0644, content.length, ""));

@@ -383,6 +383,16 @@ public abstract class EngineContract extends LastingContract {
   }
 
   @Test
+  void commandsHaveTemporaryPlaces() {
+    Machine machine = start();
+    if (!applied(machine, "tmpfs-tmp")) {
+      return;
+    }
+    String use = "echo a > /tmp/x && echo b > /dev/shm/x && cat /tmp/x /dev/shm/x";
+    assertThat(Finished.shell(Guest.of(machine), use).stdout()).isEqualTo("a\nb\n");
+  }
+
+  @Test
   void commandsRunAsAnOrdinaryUserWithoutPrivileges() {
     Machine machine = start();
     if (!applied(machine, "no-capabilities")) {

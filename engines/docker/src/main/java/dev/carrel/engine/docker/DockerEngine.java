@@ -56,7 +56,14 @@ final class DockerEngine implements Engine {
   private static final int MAX_SOCKET_PATH = 107;
 
   /** What every machine needs of its engine. */
-  record Collaborators(Daemon daemon, Remains remains, Ends ends) {}
+  record Collaborators(Daemon daemon, Remains remains, Ends ends) {
+    /** gVisor stops its own kernel, of which the group shows nothing. */
+    boolean isPaused(MachineFolder folder, ControlGroup group) throws IOException {
+      return folder.kind() == Kind.GVISOR
+          ? daemon.state(folder.container()).path("Paused").asBoolean()
+          : group.freezes() && group.frozen();
+    }
+  }
 
   private final Kind kind;
   private final Path runDirectory;
@@ -75,7 +82,18 @@ final class DockerEngine implements Engine {
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
 
+  /** Whether machines load what makes up for an old gVisor; the first one, a probe, tells. */
+  private volatile boolean preloads;
+
   DockerEngine(Kind kind, EngineSettings settings) {
+    this(kind, settings, null);
+  }
+
+  /**
+   * @param measured what another engine has found out of the same daemon; null: to be found out
+   */
+  DockerEngine(Kind kind, EngineSettings settings, @Nullable Capabilities measured) {
+    this.capabilities = measured;
     this.kind = kind;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
@@ -102,7 +120,10 @@ final class DockerEngine implements Engine {
     try {
       Capabilities measured = capabilities;
       if (measured == null) {
-        measured = probe.look(spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)));
+        measured =
+            probe.look(
+                spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)),
+                () -> kind == Kind.GVISOR ? Gvisor.notes(preloads) : List.of());
         capabilities = measured;
       }
       return measured;
@@ -149,12 +170,13 @@ final class DockerEngine implements Engine {
     folder.write(state);
     ends.listen();
     RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
+    EtcFiles etc = EtcFiles.make(folder, root, preloads);
     Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
     if (base.isPresent()) {
       Files.setAttribute(guestFolder, "unix:uid", base.getAsInt());
       Files.setAttribute(guestFolder, "unix:gid", base.getAsInt());
     }
-    create(folder, request(folder, spec, state, root, excused), root);
+    create(folder, request(folder, spec, state, root, etc, excused), root);
     daemon.start(folder.container());
     HostProcess first = firstProcess(folder);
     var running = new MachineState(limits, base, spec.volume(), Optional.of(first), List.of());
@@ -171,6 +193,7 @@ final class DockerEngine implements Engine {
       MachineSpec spec,
       MachineState state,
       RootTree root,
+      EtcFiles etc,
       Set<String> excused)
       throws IOException {
     String runtime =
@@ -181,7 +204,7 @@ final class DockerEngine implements Engine {
         runtime,
         images.of(root.skeleton()),
         root,
-        EtcFiles.make(folder, root),
+        etc,
         lib,
         state.limits(),
         state.base().isPresent() ? state.base().getAsInt() : null,
@@ -275,6 +298,7 @@ final class DockerEngine implements Engine {
     inspection.namespaces(measures).limits(measures, group, limits);
     if (kind == Kind.GVISOR) {
       Gvisor.requireOtherKernel(report);
+      preloads = Gvisor.refusesNoAutomount(report);
       long temporary = Settled.temporary(limits, false);
       Gvisor.describe(measures, group, limits.disk().bytes(), temporary);
       measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");

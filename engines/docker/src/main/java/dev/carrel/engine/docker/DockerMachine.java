@@ -54,7 +54,7 @@ final class DockerMachine implements Machine {
     this.remains = with.remains();
     this.ends = with.ends();
     this.isolation = state.isolation(folder.kind().strength());
-    this.paused = group.freezes() && group.frozen();
+    this.paused = with.isPaused(folder, group);
   }
 
   @Override
@@ -122,7 +122,7 @@ final class DockerMachine implements Machine {
     change(
         "pause",
         () -> {
-          if (!group.frozen()) {
+          if (!paused) {
             daemon.pause(folder.container());
           }
           paused = true;
@@ -134,7 +134,7 @@ final class DockerMachine implements Machine {
     change(
         "resume",
         () -> {
-          if (group.frozen()) {
+          if (paused) {
             daemon.resume(folder.container());
           }
           paused = false;

@@ -1,5 +1,6 @@
 package dev.carrel.engine.docker;
 
+import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.RootTree;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
@@ -20,12 +21,18 @@ import java.util.Optional;
 record EtcFiles(List<RootTree.Bind> binds, Optional<String> overlay) {
   private static final List<String> NAMES = List.of("hosts", "hostname", "resolv.conf");
   private static final String ETC = "/etc";
+  private static final String PRELOAD = "ld.so.preload";
+  private static final String LIBRARY = RootTree.LIB + "/" + Gvisor.PRELOAD + "\n";
+  private static final int MAX_OWN = 4096;
 
   EtcFiles {
     binds = List.copyOf(binds);
   }
 
-  static EtcFiles make(MachineFolder folder, RootTree root) throws IOException {
+  /**
+   * @param preloads whether programs are to load what makes up for an old gVisor
+   */
+  static EtcFiles make(MachineFolder folder, RootTree root, boolean preloads) throws IOException {
     Optional<Path> image =
         root.binds().stream()
             .filter(bind -> bind.target().equals(ETC))
@@ -44,13 +51,21 @@ record EtcFiles(List<RootTree.Bind> binds, Optional<String> overlay) {
       }
       binds.add(new RootTree.Bind(ours, target));
     }
+    if (image.isEmpty()) {
+      Path own = root.skeleton().resolve("etc");
+      if (preloads && Files.isDirectory(own, LinkOption.NOFOLLOW_LINKS)) {
+        Files.writeString(own.resolve(PRELOAD), LIBRARY);
+      }
+      return new EtcFiles(binds, Optional.empty());
+    }
     boolean places =
-        image.isEmpty()
-            || NAMES.stream()
-                .allMatch(
-                    name -> Files.exists(image.get().resolve(name), LinkOption.NOFOLLOW_LINKS));
+        NAMES.stream()
+            .allMatch(name -> Files.exists(image.get().resolve(name), LinkOption.NOFOLLOW_LINKS));
     return new EtcFiles(
-        binds, places ? Optional.empty() : Optional.of(overlay(folder, image.get())));
+        binds,
+        places && !preloads
+            ? Optional.empty()
+            : Optional.of(overlay(folder, image.get(), preloads)));
   }
 
   private static String content(String name, SandboxId id) {
@@ -61,10 +76,18 @@ record EtcFiles(List<RootTree.Bind> binds, Optional<String> overlay) {
     };
   }
 
-  private static String overlay(MachineFolder folder, Path image) throws IOException {
+  private static String overlay(MachineFolder folder, Path image, boolean preloads)
+      throws IOException {
     Path places = Files.createDirectory(folder.path().resolve("places"));
     for (String name : NAMES) {
       Files.createFile(places.resolve(name));
+    }
+    if (preloads) {
+      Path theirs = image.resolve(PRELOAD);
+      boolean has = Files.isRegularFile(theirs, LinkOption.NOFOLLOW_LINKS);
+      Files.writeString(
+          places.resolve(PRELOAD),
+          has && Files.size(theirs) <= MAX_OWN ? LIBRARY + Files.readString(theirs) : LIBRARY);
     }
     String layers = places + ":" + image;
     if (layers.matches(".*[,\\\\\"].*") || image.toString().contains(":")) {

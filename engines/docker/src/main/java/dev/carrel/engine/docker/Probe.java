@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Finds out what the daemon can do: by a machine that is made, looked at and ended. */
 final class Probe {
@@ -47,7 +48,11 @@ final class Probe {
     return daemon.obstacle().isEmpty() && HostProcess.isRoot();
   }
 
-  Capabilities look(Function<MachineSpec, Machine> start) {
+  /**
+   * @param start makes a machine to be looked at
+   * @param notes what there is to say once one was
+   */
+  Capabilities look(Function<MachineSpec, Machine> start, Supplier<List<String>> notes) {
     String obstacle = daemon.obstacle();
     if (!obstacle.isEmpty()) {
       return unusable(kind.engineName(), obstacle);
@@ -72,7 +77,7 @@ final class Probe {
     } catch (SandboxException e) {
       return unusable(version, e.message());
     }
-    return judge(version, info, isolation);
+    return judge(version, info, isolation, notes.get());
   }
 
   private String missing(DaemonInfo info, Optional<String> runtime) {
@@ -104,8 +109,9 @@ final class Probe {
         + (runtime.isEmpty() ? "" : (", " + runtime + " " + number).stripTrailing());
   }
 
-  private Capabilities judge(String version, DaemonInfo info, Isolation isolation) {
-    var problems = new ArrayList<String>();
+  private Capabilities judge(
+      String version, DaemonInfo info, Isolation isolation, List<String> notes) {
+    var problems = new ArrayList<>(notes);
     problems.addAll(KnownFlaws.of(info.name(), info.name() + " " + info.version()));
     info.parts().entrySet().stream()
         .sorted(Map.Entry.comparingByKey())

@@ -3,19 +3,24 @@ package dev.carrel.engine.docker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.engine.testkit.EngineContract;
+import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Machine;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The contract with a daemon that the tests start themselves. */
 abstract class DockerContract extends EngineContract {
-  private static @Nullable OwnDaemon own;
+  @RegisterExtension static final OwnDaemon DAEMON = new OwnDaemon();
+
+  /** Found out once for each kind: it takes a machine, and there is an engine for each test. */
+  private static final Map<Kind, Capabilities> MEASURED = new ConcurrentHashMap<>();
 
   private final Kind kind;
 
@@ -23,35 +28,16 @@ abstract class DockerContract extends EngineContract {
     this.kind = kind;
   }
 
-  @BeforeAll
-  static void startDaemon() throws IOException {
-    own = OwnDaemon.start();
-  }
-
-  @AfterAll
-  static void stopDaemon() throws IOException {
-    try {
-      assertThat(ownDaemon().client().list(Map.of())).isEmpty();
-    } finally {
-      ownDaemon().close();
-    }
-  }
-
-  static OwnDaemon ownDaemon() {
-    if (own == null) {
-      throw new IllegalStateException("no daemon was started");
-    }
-    return own;
-  }
-
   @Override
   protected DaemonSettings daemon() {
-    return ownDaemon().settings();
+    return DAEMON.settings();
   }
 
   @Override
   protected Engine openEngine(EngineSettings settings) {
-    return new DockerEngine(kind, settings);
+    var engine = new DockerEngine(kind, settings, MEASURED.get(kind));
+    MEASURED.put(kind, engine.capabilities());
+    return engine;
   }
 
   @Override
@@ -64,9 +50,24 @@ abstract class DockerContract extends EngineContract {
     return kind.keepsVolumes();
   }
 
+  @Override
+  protected boolean showsProcesses() {
+    return kind != Kind.GVISOR;
+  }
+
+  @Override
+  protected ProcessHandle guestProcess(Machine machine) {
+    try {
+      MachineFolder folder = MachineFolder.in(kind, runDirectory(), machine.id());
+      return ProcessHandle.of(folder.read().first().orElseThrow().pid()).orElseThrow();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Neither of an earlier test nor of the probe that this one's engine has just made. */
   @BeforeEach
   void noContainerIsLeft() throws IOException {
-    assertThat(ownDaemon().client().list(Map.of())).isEmpty();
+    assertThat(DAEMON.client().list(Map.of())).isEmpty();
   }
 }

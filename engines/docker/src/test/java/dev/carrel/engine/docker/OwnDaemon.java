@@ -1,5 +1,7 @@
 package dev.carrel.engine.docker;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.carrel.engine.host.HostTree;
 import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.DaemonSettings;
@@ -11,23 +13,26 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** A Docker daemon in folders of its own, without a network; it ends with the tests. */
-final class OwnDaemon implements AutoCloseable {
+/**
+ * A Docker daemon in folders of its own, without a network: it is there before anything of a class
+ * of tests begins and ends after all of it, by when no container may be left.
+ */
+final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
   private static final Duration START = Duration.ofSeconds(60);
   private static final long STOP_SECONDS = 60;
 
-  private final Path folder;
-  private final Process process;
   private final Thread atExit = new Thread(this::end);
+  private Path folder = Path.of("");
+  private @Nullable Process process;
 
-  private OwnDaemon(Path folder, Process process) {
-    this.folder = folder;
-    this.process = process;
-  }
-
-  static OwnDaemon start() throws IOException {
-    Path folder = Files.createTempDirectory("carrel-daemon-");
+  @Override
+  public void beforeAll(ExtensionContext context) throws IOException {
+    folder = Files.createTempDirectory("carrel-daemon-");
     Path settings = folder.resolve("daemon.json");
     Files.writeString(
         settings,
@@ -47,21 +52,28 @@ final class OwnDaemon implements AutoCloseable {
             "--bridge=none",
             "--iptables=false",
             "--ip6tables=false");
-    Process process =
+    Runtime.getRuntime().addShutdownHook(atExit);
+    process =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("log").toFile())
             .start();
-    var daemon = new OwnDaemon(folder, process);
-    Runtime.getRuntime().addShutdownHook(daemon.atExit);
     try {
-      Eventually.holds("the daemon answers", START, daemon::answers);
+      Eventually.holds("the daemon answers", START, this::answers);
     } catch (AssertionError e) {
       String log = Files.readString(folder.resolve("log"));
-      daemon.close();
+      close();
       throw new AssertionError(log, e);
     }
-    return daemon;
+  }
+
+  @Override
+  public void afterAll(ExtensionContext context) throws IOException {
+    try {
+      assertThat(client().list(Map.of())).isEmpty();
+    } finally {
+      close();
+    }
   }
 
   DaemonSettings settings() {
@@ -83,19 +95,22 @@ final class OwnDaemon implements AutoCloseable {
   }
 
   private void end() {
-    process.destroy();
+    Process daemon = process;
+    if (daemon == null) {
+      return;
+    }
+    daemon.destroy();
     try {
-      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
-        process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly().waitFor();
+      if (!daemon.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
+        daemon.descendants().forEach(ProcessHandle::destroyForcibly);
+        daemon.destroyForcibly().waitFor();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  @Override
-  public void close() throws IOException {
+  private void close() throws IOException {
     end();
     Runtime.getRuntime().removeShutdownHook(atExit);
     removeGroups();

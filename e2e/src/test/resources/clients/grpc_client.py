@@ -1,6 +1,7 @@
 """sandbox.v1 with the stock gRPC packages of Python. Arguments: address, token, token of another tenant."""
 
 import os
+import queue
 import sys
 import time
 import traceback
@@ -8,6 +9,8 @@ import uuid
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from carrel.v1 import carrel_pb2 as own
+from carrel.v1 import carrel_pb2_grpc
 from sandbox.v1 import sandbox_pb2 as pb
 from sandbox.v1 import sandbox_pb2_grpc
 
@@ -16,7 +19,9 @@ passed = 0
 failed = 0
 
 
-class Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+class Bearer(
+    grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamStreamClientInterceptor
+):
     def __init__(self, token):
         self.token = token
 
@@ -36,6 +41,9 @@ class Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
 
     def intercept_unary_stream(self, call, details, request):
         return self._with(call, details, request)
+
+    def intercept_stream_stream(self, call, details, requests):
+        return self._with(call, details, requests)
 
 
 channel = grpc.insecure_channel(ADDRESS)
@@ -229,6 +237,55 @@ def a_huge_message():
 def packages():
     bad = ours.PipInstall(pb.PipInstallRequest(session_id=session, packages=["six", "six; id"]))
     assert (bad.exit_code, bad.stderr) == (-1, "Invalid package specifier: six; id")
+
+
+@step
+def code_in_a_context():
+    contexts = carrel_pb2_grpc.ContextServiceStub(grpc.intercept_channel(channel, Bearer(TOKEN)))
+
+    def cell(code):
+        return list(contexts.RunCode(own.RunCodeRequest(sandbox=session, code=code)))
+
+    assert cell("x = 41")[-1].done.success
+    events = cell("print('said'); x + 1")
+    assert b"".join(event.output.data for event in events) == b"said\n"
+    (value,) = [event.result for event in events if event.HasField("result")]
+    assert {item.mime: item.data for item in value.items}["text/plain"] == b"42"
+    (error,) = [event.error for event in cell("1/0") if event.HasField("error")]
+    assert error.type == "ZeroDivisionError" and "1/0" in error.traceback
+    running = contexts.RunCode(own.RunCodeRequest(sandbox=session, code="print('up')\nwhile True: pass"))
+    while not next(running).HasField("output"):
+        pass
+    running.cancel()
+    assert cell("x")[-1].done.state_kept
+    theirs_too = carrel_pb2_grpc.ContextServiceStub(grpc.intercept_channel(channel, Bearer(OTHER)))
+    assert status(lambda: list(theirs_too.RunCode(own.RunCodeRequest(sandbox=session, code="x"))))[0] == (
+        grpc.StatusCode.NOT_FOUND)
+
+
+@step
+def a_terminal():
+    terminals = carrel_pb2_grpc.TerminalServiceStub(grpc.intercept_channel(channel, Bearer(TOKEN)))
+    keys = queue.SimpleQueue()
+    keys.put(own.TerminalInput(open=own.OpenTerminal(sandbox=session, size=own.TerminalSize(rows=30, columns=100))))
+    call = terminals.Open(iter(keys.get, None))
+    assert next(call).opened.exec_id
+    screen = b""
+
+    def until(words):
+        nonlocal screen
+        while words not in screen:
+            screen += next(call).screen
+
+    keys.put(own.TerminalInput(keys=b"stty size\n"))
+    until(b"30 100")
+    keys.put(own.TerminalInput(size=own.TerminalSize(rows=41, columns=121)))
+    keys.put(own.TerminalInput(keys=b"stty size; sleep 1004\n"))
+    until(b"41 121")
+    eventually(lambda: processes("sleep 1004") > 0, "the sleeper")
+    call.cancel()
+    keys.put(None)
+    eventually(lambda: processes("sleep 1004") == 0, "its end")
 
 
 @step

@@ -92,6 +92,7 @@ public final class CarrelServer implements AutoCloseable {
     mcp.addTo(router);
     e2b.addTo(router);
     var grpc = new GrpcApi(rpc, control, keys, api.metrics(), settings.drain());
+    grpc.addTo(router);
     var dispatcher =
         new Dispatcher(
             exchange -> e2b.inside(exchange).orElse(router),

@@ -2,9 +2,12 @@ package dev.carrel.e2e.functional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
 import dev.carrel.bench.ServerProcess;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Carrel;
+import dev.carrel.protocols.sandbox.SessionInfo;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +60,8 @@ class GrpcClientsIT {
         "-I" + PROTOS,
         "--python_out=.",
         "--grpc_python_out=.",
-        PROTOS.resolve("sandbox/v1/sandbox.proto").toString());
+        PROTOS.resolve("sandbox/v1/sandbox.proto").toString(),
+        PROTOS.resolve("carrel/v1/carrel.proto").toString());
     program.copy("grpc_client.py");
     assertThat(
             program.run(
@@ -67,6 +71,34 @@ class GrpcClientsIT {
                     server.grpc().getAuthority(),
                     key("acme"),
                     key("bolt"))))
+        .contains(" passed, 0 failed");
+  }
+
+  @Test
+  void web() throws Exception {
+    var program = new ClientProgram("npm-grpc-web");
+    program.write("package.json", "{\"private\":true}");
+    program.succeed(
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--no-package-lock",
+        "@bufbuild/protobuf@2.17.0",
+        "@connectrpc/connect@2.2.0",
+        "@connectrpc/connect-web@2.2.0");
+    var descriptors = FileDescriptorSet.newBuilder();
+    descriptors.addFile(SessionInfo.getDescriptor().getFile().toProto());
+    Files.write(Path.of(program.file("sandbox.bin")), descriptors.build().toByteArray());
+    program.copy("grpc_web.mjs");
+    assertThat(
+            program.run(
+                List.of(
+                    "node",
+                    "grpc_web.mjs",
+                    server.address().toString(),
+                    key("acme"),
+                    "sandbox.bin")))
         .contains(" passed, 0 failed");
   }
 

@@ -2,6 +2,7 @@ package dev.carrel.server.grpc;
 
 import com.google.protobuf.Message;
 import dev.carrel.control.sandbox.Caller;
+import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +17,7 @@ interface Call<Q extends Message, A extends Message> {
   @Nullable Q next() throws InterruptedException;
 
   /** Sends at once; waits while the client does not keep up. */
-  void send(A answer) throws InterruptedException;
+  void send(A answer) throws IOException, InterruptedException;
 
   /**
    * From now on nothing interrupts the thread, and no interrupt is pending. To be called before

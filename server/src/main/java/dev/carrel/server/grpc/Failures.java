@@ -43,6 +43,12 @@ final class Failures {
         Status.UNAVAILABLE.withDescription("the server is shutting down"), ErrorCode.SHUTTING_DOWN);
   }
 
+  /** The time that the client gave it has passed. */
+  static End late() {
+    return new End(
+        Status.DEADLINE_EXCEEDED.withDescription("the deadline has passed"), new Metadata());
+  }
+
   static End unauthenticated(String why) {
     return end(Status.UNAUTHENTICATED.withDescription(why), ErrorCode.UNAUTHENTICATED);
   }

@@ -2,6 +2,7 @@ package dev.carrel.server.grpc;
 
 import dev.carrel.control.Control;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.http.Router;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.URI;
 import java.time.Duration;
@@ -28,14 +29,19 @@ public final class GrpcApi implements AutoCloseable {
       MeterRegistry metrics,
       Duration drain) {
     this.settings = settings;
-    this.services = List.of(new SandboxSessions(control, settings.maxMessage()).service());
+    this.services =
+        List.of(
+            new SandboxSessions(control, settings.maxMessage()).service(),
+            new ContextCalls(control, settings.maxMessage()).service(),
+            new TerminalCalls(control).service());
     this.authenticator = authenticator;
     this.log = new CallLog(metrics);
     this.drain = drain;
   }
 
-  List<Service> services() {
-    return services;
+  /** Adds what serves gRPC-Web. */
+  public void addTo(Router router) {
+    new GrpcWeb(settings.maxMessage(), log).addTo(router, services);
   }
 
   /** Opens the port, if there is to be one. Throws what says why it cannot. */

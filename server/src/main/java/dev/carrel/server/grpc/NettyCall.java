@@ -162,6 +162,13 @@ final class NettyCall<Q extends Message, A extends Message> extends ServerCall.L
     notifyAll();
   }
 
+  /** Nothing more is sent or heard. */
+  @Override
+  public synchronized void onComplete() {
+    said = true;
+    notifyAll();
+  }
+
   /** The client has gone, or its deadline has passed. */
   @Override
   public synchronized void onCancel() {

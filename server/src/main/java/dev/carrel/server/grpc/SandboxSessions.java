@@ -221,7 +221,7 @@ final class SandboxSessions {
 
   private void execStream(
       Call<ExecStreamRequest, ExecStreamResponse> call, ExecStreamRequest request)
-      throws InterruptedException {
+      throws IOException, InterruptedException {
     try {
       // As long as it takes: the client has a deadline, or hangs up.
       Command command =

@@ -6,6 +6,7 @@ import dev.carrel.protocols.sandbox.ExecStreamResponse;
 import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecEvent.Channel;
+import java.io.IOException;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
@@ -19,7 +20,7 @@ final class StreamedOutput {
     this.call = call;
   }
 
-  void follow(ExecStream stream) throws InterruptedException {
+  void follow(ExecStream stream) throws IOException, InterruptedException {
     for (ExecEvent event = stream.next(); event != null; event = stream.next()) {
       switch (event) {
         case ExecEvent.Started _, ExecEvent.Gap _ -> {}
@@ -37,7 +38,7 @@ final class StreamedOutput {
     }
   }
 
-  private void say(Channel channel, String text) throws InterruptedException {
+  private void say(Channel channel, String text) throws IOException, InterruptedException {
     if (!text.isEmpty()) {
       call.send(event(channel.name().toLowerCase(Locale.ROOT), text).build());
     }

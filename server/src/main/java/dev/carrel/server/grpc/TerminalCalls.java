@@ -1,0 +1,226 @@
+package dev.carrel.server.grpc;
+
+import com.google.protobuf.ByteString;
+import dev.carrel.control.Control;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.exec.Execs;
+import dev.carrel.control.exec.SignalScope;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.protocols.carrel.OpenTerminal;
+import dev.carrel.protocols.carrel.TerminalClosed;
+import dev.carrel.protocols.carrel.TerminalInput;
+import dev.carrel.protocols.carrel.TerminalOpened;
+import dev.carrel.protocols.carrel.TerminalOutput;
+import dev.carrel.protocols.carrel.TerminalSize;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** {@code carrel.v1.TerminalService}: keys one way, the screen the other. */
+final class TerminalCalls {
+  private static final int KILL = 9;
+  private static final int PIECE = 64 * 1024;
+  private static final List<String> SHELL = List.of("/bin/bash", "-l");
+  private static final List<String> ANY_SHELL = List.of("/bin/sh", "-l");
+
+  private final Execs execs;
+  private final Sessions sessions;
+
+  TerminalCalls(Control control) {
+    this.execs = control.execs();
+    this.sessions = new Sessions(control);
+  }
+
+  Service service() {
+    return new Service(
+        TerminalInput.getDescriptor().getFile().findServiceByName("TerminalService"),
+        List.of(
+            Method.both(
+                "Open",
+                TerminalInput.getDefaultInstance(),
+                TerminalOutput.getDefaultInstance(),
+                this::open)));
+  }
+
+  private void open(Call<TerminalInput, TerminalOutput> call)
+      throws IOException, InterruptedException {
+    TerminalInput first = call.next();
+    if (first == null || !first.hasOpen()) {
+      throw SandboxException.invalid("open", "must be the first message");
+    }
+    SandboxId sandbox = sessions.require(call.caller(), first.getOpen().getSandbox());
+    // In the background: a terminal lives as long as its call, which may be for days.
+    ExecStart start = start(first.getOpen()).inBackground();
+    try (ExecStream stream = execs.start(call.caller(), sandbox, start).keepUp()) {
+      var terminal = new Terminal(call, sandbox, stream.id());
+      boolean over = false;
+      try {
+        terminal.begin();
+        over = show(call, stream);
+      } catch (InterruptedException e) {
+        terminal.rethrow();
+        throw e;
+      } finally {
+        terminal.end();
+        call.settle();
+        if (!over) {
+          kill(call.caller(), sandbox, stream.id());
+        }
+      }
+    }
+  }
+
+  // NullAway does not see the annotation of an array in a class file.
+  @SuppressWarnings("NullAway")
+  private static ExecStart start(OpenTerminal open) {
+    Command.TerminalSize size =
+        open.hasSize() ? size(open.getSize()) : new Command.TerminalSize(24, 80);
+    Map<String, String> environment = new HashMap<>(open.getEnvMap());
+    environment.putIfAbsent("TERM", "xterm-256color");
+    boolean shell = open.getCommandCount() == 0;
+    var command =
+        new Command(
+            shell ? SHELL : open.getCommandList(),
+            environment,
+            open.getCwd().isEmpty() ? null : SessionFiles.absolute(open.getCwd()),
+            size,
+            null,
+            true);
+    var otherwise =
+        shell ? new Command(ANY_SHELL, environment, command.cwd(), size, null, true) : null;
+    return new ExecStart(command, otherwise, true, null, null, 0, open.getSecretsList(), List.of());
+  }
+
+  /** Whether the command has ended by itself. */
+  private static boolean show(Call<?, TerminalOutput> call, ExecStream stream)
+      throws IOException, InterruptedException {
+    for (ExecEvent event = stream.next(); event != null; event = stream.next()) {
+      switch (event) {
+        case ExecEvent.Started started ->
+            call.send(
+                TerminalOutput.newBuilder()
+                    .setOpened(
+                        TerminalOpened.newBuilder()
+                            .setExecId(stream.id().value())
+                            .setPid(started.pid()))
+                    .build());
+        case ExecEvent.Output output -> screen(call, output.bytes());
+        case ExecEvent.Gap _ -> {}
+        case ExecEvent.Exited exited -> {
+          if (exited.cause() == ExecEvent.Cause.NOT_STARTED) {
+            throw SandboxException.invalid("command", String.valueOf(exited.message()));
+          }
+          call.send(
+              TerminalOutput.newBuilder()
+                  .setClosed(
+                      TerminalClosed.newBuilder()
+                          .setExitCode(exited.code())
+                          .setCause(exited.cause().name().toLowerCase(Locale.ROOT)))
+                  .build());
+        }
+      }
+    }
+    return true;
+  }
+
+  private static void screen(Call<?, TerminalOutput> call, ByteBuffer bytes)
+      throws IOException, InterruptedException {
+    while (bytes.hasRemaining()) {
+      ByteString piece = ByteString.copyFrom(bytes, Math.min(PIECE, bytes.remaining()));
+      call.send(TerminalOutput.newBuilder().setScreen(piece).build());
+    }
+  }
+
+  private void kill(Caller caller, SandboxId sandbox, ExecId exec) {
+    try {
+      execs.signal(caller, sandbox, exec, KILL, SignalScope.TREE);
+    } catch (SandboxException e) {
+      boolean gone =
+          switch (e.code().kind()) {
+            case ABSENT, CONFLICT, GONE -> true;
+            default -> false;
+          };
+      if (!gone) {
+        throw e;
+      }
+    }
+  }
+
+  private static Command.TerminalSize size(TerminalSize size) {
+    return new Command.TerminalSize(size.getRows(), size.getColumns());
+  }
+
+  /** What the client types, on its way to the program; a thread of its own. */
+  private final class Terminal {
+    private final Call<TerminalInput, TerminalOutput> call;
+    private final SandboxId sandbox;
+    private final ExecId exec;
+    private final Thread screen = Thread.currentThread();
+    private final Thread keys;
+    private @Nullable SandboxException failure;
+    private boolean over;
+
+    Terminal(Call<TerminalInput, TerminalOutput> call, SandboxId sandbox, ExecId exec) {
+      this.call = call;
+      this.sandbox = sandbox;
+      this.exec = exec;
+      this.keys = Thread.ofVirtual().name("grpc-keys-" + exec).unstarted(this::type);
+    }
+
+    void begin() {
+      keys.start();
+    }
+
+    private void type() {
+      try {
+        for (TerminalInput input = call.next(); input != null; input = call.next()) {
+          switch (input.getInputCase()) {
+            case KEYS ->
+                execs.write(
+                    call.caller(), sandbox, exec, input.getKeys().asReadOnlyByteBuffer(), false);
+            case SIZE -> execs.resize(call.caller(), sandbox, exec, size(input.getSize()));
+            case OPEN -> throw SandboxException.invalid("open", "the terminal is open already");
+            case INPUT_NOT_SET -> {}
+          }
+        }
+      } catch (SandboxException e) {
+        fail(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    /** What was typed cannot be delivered: if the program has ended, that is told by the screen. */
+    private synchronized void fail(SandboxException e) {
+      if (!over && e.code() != ErrorCode.WRONG_STATE) {
+        over = true;
+        failure = e;
+        screen.interrupt();
+      }
+    }
+
+    synchronized void rethrow() {
+      if (failure != null) {
+        throw failure;
+      }
+    }
+
+    void end() {
+      synchronized (this) {
+        over = true;
+      }
+      keys.interrupt();
+    }
+  }
+}

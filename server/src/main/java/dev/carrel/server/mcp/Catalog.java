@@ -68,7 +68,7 @@ public final class Catalog {
     return List.copyOf(byName.values());
   }
 
-  /** By its name; where no other tool has that, also by the name in other case. */
+  /** By its name; where no other tool has that, also in other case and with underscores. */
   Optional<Tool> tool(Set<String> chosen, String name) {
     List<Tool> tools = tools(chosen);
     return tools.stream()
@@ -77,8 +77,12 @@ public final class Catalog {
         .or(
             () ->
                 tools.stream()
-                    .filter(tool -> tool.info().name().equalsIgnoreCase(name))
+                    .filter(tool -> bare(tool.info().name()).equalsIgnoreCase(bare(name)))
                     .findFirst());
+  }
+
+  private static String bare(String name) {
+    return name.replace("_", "");
   }
 
   List<Prompt> prompts() {

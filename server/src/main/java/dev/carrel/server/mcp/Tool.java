@@ -50,6 +50,8 @@ public interface Tool {
   enum Effect {
     /** Looks only. */
     READ(true, false, true),
+    /** Looks only, at what others say. */
+    BROWSE(true, false, true),
     /** Adds something, and nothing is lost. */
     ADD(false, false, false),
     /** Adds something, and doing it twice changes nothing more. */
@@ -73,8 +75,8 @@ public interface Tool {
           .put("readOnlyHint", readOnly)
           .put("destructiveHint", destructive)
           .put("idempotentHint", idempotent)
-          // Everything happens in a sandbox of this server.
-          .put("openWorldHint", false);
+          // Everything else happens on this server, most of it in a sandbox.
+          .put("openWorldHint", this == BROWSE);
     }
   }
 }

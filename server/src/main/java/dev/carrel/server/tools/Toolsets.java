@@ -16,7 +16,8 @@ public final class Toolsets {
       Carrel gives you a private computer. execute_code runs Python, Node, R or bash; with a session \
       from create_session, variables and files stay from call to call. Bash, Read, Write, Edit, Glob \
       and Grep work on the files of your usual sandbox, or of the session that you name. Files are in \
-      /workspace. There is no network until somebody allowed it: a refused connection says how to ask.""";
+      /workspace. There is no network until somebody allowed it: a refused connection says how to ask.\
+      """;
 
   private Toolsets() {}
 
@@ -28,6 +29,7 @@ public final class Toolsets {
     sets.put("code", code);
     sets.put("files", FileTools.of(control, sessions));
     sets.put("security", SecurityTools.of(control, sessions));
+    sets.put("web", WebTools.of(control));
     if (control.host().enabled()) {
       sets.put("host", HostTools.of(control, sessions));
     }

@@ -138,7 +138,7 @@ final class DockerLifeIT extends MachineTests {
         "while [ ! -e go ]; do sleep 0.1; done; exec python3 -c 'import time;"
             + " x = bytearray(12 << 20); time.sleep(60)'";
     String all = "for i in 1 2 3 4 5 6 7 8; do (" + hungry + ") & done; echo ready; wait";
-    try (ExecSession session =
+    try (ExecSession _ =
         Guest.of(machine)
             .exec(ExecId.random(), ExecRequest.of(Command.shell(all), Finished.ENVIRONMENT))) {
       Eventually.holds("all are started", SOON, () -> Leftovers.processes("12 << 20").size() >= 9);

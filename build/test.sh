@@ -10,6 +10,9 @@ test_packages=(
   mmdebstrap:mmdebstrap docker-registry:docker-registry runc:runc crun:crun runsc:runsc 'docker.io:!command -v dockerd || test -x /usr/sbin/dockerd' uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
 )
 
+# Where the suites of EngineRun hold beside native, on which Maven runs everything. A further engine is a further word.
+e2e_engines=(runc crun runsc)
+
 # Lines "part<TAB>passed<TAB>failed<TAB>skipped<TAB>note" of the parts that ran, and of those that could not.
 results=''
 # What failed says, a line each: the table has only its name.
@@ -17,7 +20,12 @@ failures=''
 record() { results+="$1"$'\t'"$2"$'\t'"$3"$'\t'"$4"$'\t'"$5"$'\n'; }
 
 run_tests() {
-  local logs="$root/.carrel/test" missing started=$SECONDS
+  local logs="$root/.carrel/test" missing started=$SECONDS suites=quick
+  case "${1-}" in
+    '') ;;
+    --engines) suites=full ;;
+    *) echo "usage: ./carrel test [--engines]" >&2; return 2 ;;
+  esac
   mkdir -p "$logs"
   missing=$(missing_packages "${test_packages[@]}")
   if [ -n "$missing" ]; then
@@ -29,6 +37,7 @@ run_tests() {
   run_part guest "$logs/guest.log" make -C guest -s test
   run_part kernels "$logs/kernels.log" make -C kernels -s test
   run_java "$logs"
+  run_engines "$logs" "$suites"
   # Beside a server of the distribution that Maven built.
   run_part --again "sdk python" "$logs/sdk-python.log" timeout -k 30 900 sdks/python/test
   run_part --again "sdk typescript" "$logs/sdk-typescript.log" timeout -k 30 900 sdks/typescript/test.sh
@@ -77,6 +86,20 @@ run_java() {
     java_module "$module"
   done < <(find . -type d \( -name surefire-reports -o -name failsafe-reports \) -not -path '*/node_modules/*' | sed 's|/target/.*||; s|^\./||' | sort -u)
   [ "$status" = 0 ] || record "java build" 0 1 0 "status $status, see $log"
+}
+
+# run_engines LOGS quick|full: the suites that every engine owes, on each of those that Maven did not run them on.
+run_engines() {
+  local engine
+  if [ "$(id -u)" != 0 ]; then
+    record "e2e engines" 0 0 0 "not run: ${e2e_engines[*]} are driven as root only"
+    return 0
+  fi
+  for engine in "${e2e_engines[@]}"; do
+    run_part --again "e2e $engine" "$1/e2e-$engine.log" timeout -k 30 1800 "$JAVA_HOME/bin/java" \
+      -Dcarrel.e2e.engine="$engine" -Dcarrel.root="$root" -Dcarrel.lib="$root/guest/build/lib" \
+      -cp "e2e/target/test-classes:$(cat e2e/target/classpath)" dev.carrel.e2e.EngineRun "$2"
+  done
 }
 
 java_module() {

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -31,9 +32,14 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
     }
   }
 
+  /** Which engine the sandboxes of the tests have that name none; {@code native} unless set. */
+  public static final String ENGINE = System.getProperty("carrel.e2e.engine", "native");
+
+  /** Whether its sandboxes have a kernel of their own, which looks otherwise than Linux does. */
+  public static final boolean OWN_KERNEL = ENGINE.endsWith("runsc");
+
   /**
-   * A server of the distribution that was just built, on the native engine, with its state in the
-   * folder.
+   * A server of the distribution that was just built, on that engine, with its state in the folder.
    */
   public static ServerProcess start(Path folder) throws Exception {
     return start(folder, Map.of());
@@ -46,7 +52,14 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
    */
   public static ServerProcess start(Path folder, Map<String, String> settings) throws Exception {
     Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
-    return ServerProcess.start(home, folder, settings);
+    var all = new HashMap<>(settings);
+    all.put("CARREL_ENGINE_DEFAULT", ENGINE);
+    return ServerProcess.start(home, folder, all);
+  }
+
+  /** For what is to hold with isolation and without: the engine of the run, and none. */
+  static Stream<String> engines() {
+    return Stream.of(ENGINE, "process");
   }
 
   public static String token() throws IOException {

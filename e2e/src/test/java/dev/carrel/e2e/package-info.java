@@ -1,4 +1,4 @@
-/** The whole product from outside: a real server process, the native engine, plain HTTP. */
+/** The whole product from outside: a real server process, one engine, plain HTTP. */
 @NullMarked
 package dev.carrel.e2e;
 

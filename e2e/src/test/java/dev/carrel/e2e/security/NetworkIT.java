@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Cases N01 to N08 and N11: what goes out goes through the proxy, and only where it may. The
@@ -79,7 +79,7 @@ class NetworkIT {
   private static Map<String, String> settings() {
     return Map.of(
         "CARREL_ENGINE_ALLOWED",
-        "native,process",
+        Carrel.ENGINE + ",process",
         "CARREL_EGRESS_HOSTS",
         WEB + "=127.0.0.1," + RAW + "=127.0.0.1",
         "CARREL_EGRESS_LISTEN",
@@ -113,7 +113,7 @@ class NetworkIT {
 
   /** Even a policy that lets everything pass does not lead to what is not the internet. */
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n01N02NothingButTheInternetIsReached(String engine) {
     try (Box box = observing(engine)) {
       assertThat(ask(box, get(web()))).first().asString().contains(CANARY);
@@ -150,7 +150,7 @@ class NetworkIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n01OtherWaysToWriteAnAddressAreNotRead(String engine) {
     try (Box box = observing(engine)) {
       String[] requests =
@@ -178,7 +178,7 @@ class NetworkIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n01RedirectIsJudgedLikeAnyOther(String engine) {
     try (Box box = observing(engine)) {
       String to = "http://" + web() + "/redirect?";
@@ -191,7 +191,7 @@ class NetworkIT {
 
   @Test
   void n03N08ThereIsNoOtherWayOut() {
-    try (Box box = sandbox("native", "\"allow\":[\"" + web() + "\"]")) {
+    try (Box box = sandbox(Carrel.ENGINE, "\"allow\":[\"" + web() + "\"]")) {
       assertThat(ask(box, get(web()))).first().asString().contains(CANARY);
       String probe =
           """
@@ -225,7 +225,7 @@ class NetworkIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n05NameInTheTlsHelloIsTheHostOfTheTunnel(String engine) {
     String target = RAW + ":" + raw.socket().getLocalPort();
     try (Box box = sandbox(engine, "\"allow\":[\"" + target + "\"]")) {
@@ -256,7 +256,7 @@ class NetworkIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n06CheckAndDialSeeTheSameHost(String engine) {
     String host = web();
     try (Box box = sandbox(engine, "\"allow\":[\"" + host + "\"]")) {
@@ -277,7 +277,12 @@ class NetworkIT {
                   + host
                   + "/ HTTP/1.1\r\nHost: "
                   + host
-                  + "\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x"
+                  + "\r\n"
+                  + "Content-Length: 5\r\n"
+                  + "Transfer-Encoding: chunked\r\n\r\n"
+                  + "0\r\n\r\n"
+                  + "GET /smuggled HTTP/1.1\r\n"
+                  + "Host: x"
                   + end,
               "\u0005\u0001\u0000" + socks("evil.example\0" + WEB, port()));
       assertThat(answers).noneMatch(answer -> answer.contains(CANARY));
@@ -289,7 +294,7 @@ class NetworkIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"native", "process"})
+  @MethodSource("dev.carrel.e2e.Carrel#engines")
   void n07TunnelGoesToTheNamedPortAndNoFurther(String engine) {
     String target = RAW + ":" + raw.socket().getLocalPort();
     try (Box box = sandbox(engine, "\"allow\":[\"" + target + "\",\"" + WEB + "\"]")) {
@@ -420,7 +425,7 @@ class NetworkIT {
       assertThat(reached).hasSize(before);
       assertThat(through(box, proxy(box))).contains(CANARY);
     }
-    try (Box isolated = api.create("{\"engine\":\"native\"}")) {
+    try (Box isolated = api.create("{\"engine\":\"" + Carrel.ENGINE + "\"}")) {
       assertThat(through(isolated, proxy(isolated))).as("nothing leads there").contains("000");
     }
     assertThat(api.get("/api/v1/audit?action=egress.token&limit=50").text()).contains("denied");

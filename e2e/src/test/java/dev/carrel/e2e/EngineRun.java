@@ -1,0 +1,93 @@
+package dev.carrel.e2e;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.launcher.LauncherSession;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+import org.junit.platform.launcher.listeners.TestExecutionSummary;
+
+/**
+ * The suites that hold on every engine, on the one that {@code -Dcarrel.e2e.engine} names. Maven
+ * runs them on {@code native} among all others; {@code build/test.sh} has the matrix.
+ */
+final class EngineRun {
+  private static final List<String> QUICK = List.of("security.BoundaryIT");
+  private static final List<String> FULL =
+      List.of(
+          "security.FileApiIT",
+          "security.ResourceIT",
+          "security.KernelAbuseIT",
+          "security.ArtifactAttackIT",
+          "security.NetworkIT",
+          "security.BrokerIT",
+          "security.WarmBoxIT",
+          "functional.CrashIT",
+          "functional.AuditCrashIT",
+          "functional.PackagesIT",
+          "functional.SoakIT");
+
+  private EngineRun() {}
+
+  /**
+   * Runs them and tells what failed; the last line is {@code N passed, M failed}.
+   *
+   * @param arguments {@code quick}, {@code full} or names of classes below this package
+   */
+  public static void main(String[] arguments) {
+    var classes = new ArrayList<DiscoverySelector>();
+    for (String name : names(List.of(arguments))) {
+      classes.add(DiscoverySelectors.selectClass(EngineRun.class.getPackageName() + "." + name));
+    }
+    var summaries = new SummaryGeneratingListener();
+    try (LauncherSession session = LauncherFactory.openSession()) {
+      session
+          .getLauncher()
+          .execute(
+              LauncherDiscoveryRequestBuilder.request().selectors(classes).build(),
+              summaries,
+              new Told());
+    }
+    TestExecutionSummary summary = summaries.getSummary();
+    System.out.printf(
+        "%d passed, %d failed%n", summary.getTestsSucceededCount(), summary.getTotalFailureCount());
+    System.exit(
+        summary.getTotalFailureCount() > 0 || summary.getTestsSucceededCount() == 0 ? 1 : 0);
+  }
+
+  private static List<String> names(List<String> arguments) {
+    if (arguments.equals(List.of("quick"))) {
+      return QUICK;
+    }
+    if (!arguments.equals(List.of("full"))) {
+      return arguments;
+    }
+    var all = new ArrayList<>(QUICK);
+    all.addAll(FULL);
+    return all;
+  }
+
+  /** A line for each test that did not pass. */
+  private static final class Told implements TestExecutionListener {
+    @Override
+    public void executionSkipped(TestIdentifier test, String reason) {
+      System.out.println("skipped: " + test.getDisplayName() + ": " + reason);
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+      String name = test.getUniqueId().replaceAll(".*\\[class:[^\\]]*\\.", "");
+      boolean aborted = result.getStatus() == TestExecutionResult.Status.ABORTED;
+      result
+          .getThrowable()
+          .map(why -> aborted ? "skipped: " + name + ": " + why.getMessage() : name + ": " + why)
+          .ifPresent(System.out::println);
+    }
+  }
+}

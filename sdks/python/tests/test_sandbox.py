@@ -6,6 +6,7 @@ import urllib.request
 import uuid
 from pathlib import Path
 
+import httpx
 import pytest
 
 import carrel as sdk
@@ -254,6 +255,17 @@ def test_files_come_in_and_leave_by_a_link(sandbox: Sandbox) -> None:
     assert link is not None
     with urllib.request.urlopen(link) as answer:
         assert answer.read() == b"hello"
+
+
+def test_what_listens_in_a_sandbox_is_reached_by_link(sandbox: Sandbox) -> None:
+    sandbox.exec("mkdir site; echo here > site/page")
+    with sandbox.exec_stream("exec python3 -um http.server -d site 8123 2>&1") as server:
+        for event in server:
+            if isinstance(event, Output) and "Serving" in event.text:
+                break
+        link = sandbox.link(8123, expires_in_seconds=60)
+        assert link.port == 8123 and link.url.endswith(link.path)
+        assert httpx.get(f"{link.url}page").text == "here\n"
 
 
 def test_a_budget_is_used_up(carrel: Carrel) -> None:

@@ -22,6 +22,7 @@ import {
   type SandboxInfo,
   type SandboxOptions,
   type SandboxUsage,
+  type PortLink,
   type SignedArtifacts,
   type SnapshotInfo,
   readActivityInfo,
@@ -38,6 +39,7 @@ import {
   readImportResult,
   readSandboxInfo,
   readSandboxUsage,
+  readPortLink,
   readSignedArtifacts,
   readSnapshotInfo,
   writeBudgetLimits,
@@ -239,6 +241,11 @@ export class Sandbox implements AsyncDisposable {
   /** What it uses now; zeros when it does not run. */
   async usage(): Promise<SandboxUsage> {
     return readSandboxUsage(await this.transport.get(`${this.path}/usage`));
+  }
+
+  /** A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this port and no other. */
+  async link(port: number, options: { expiresInSeconds?: number } = {}): Promise<PortLink> {
+    return readPortLink(await this.post(`ports/${port}/link`, { expires_in_seconds: options.expiresInSeconds ?? 3600 }));
   }
 
   /** Files of it that were signed, newest first. */

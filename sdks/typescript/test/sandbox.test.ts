@@ -281,6 +281,20 @@ test("files come in and leave by a link", async () => {
   assert.equal(await answer.text(), "hello");
 });
 
+test("what listens in a sandbox is reached by link", async () => {
+  await sandbox.exec("mkdir site; echo here > site/page");
+  const server = await sandbox.execStream("exec python3 -um http.server -d site 8124 2>&1");
+  for await (const event of server) {
+    if (event.kind === "output" && event.text.includes("Serving")) {
+      break;
+    }
+  }
+  const link = await sandbox.link(8124, { expiresInSeconds: 60 });
+  assert.equal(link.port, 8124);
+  assert.equal(await (await fetch(`${link.url}page`)).text(), "here\n");
+  server.close();
+});
+
 test("files are signed and recognised, and a budget is used up", async () => {
   const made = await sandbox.exec("mkdir -p outputs; echo mine > outputs/report");
   assert.deepEqual(made.artifacts.map((artifact) => artifact.path), ["outputs/report"]);

@@ -30,6 +30,7 @@ from ..generated.types import (
     ImportResult,
     ImportSource,
     NetworkPolicy,
+    PortLink,
     SandboxChanges,
     SandboxInfo,
     SandboxOptions,
@@ -220,6 +221,11 @@ class AsyncSandbox:
     async def usage(self) -> SandboxUsage:
         """What it uses now; zeros when it does not run."""
         return SandboxUsage.from_wire(await self._transport.get(f"{self._path}/usage"))
+
+    async def link(self, port: int, *, expires_in_seconds: int = 3600) -> PortLink:
+        """A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this port and no other."""
+        wire = {"expires_in_seconds": expires_in_seconds}
+        return PortLink.from_wire(await self._transport.send("POST", f"{self._path}/ports/{port}/link", wire))
 
     async def artifacts(self, *, exec_id: str | None = None, limit: int = 100) -> list[ArtifactInfo]:
         """Files of it that were signed, newest first."""

@@ -6,6 +6,7 @@ An exception for each code of an error. Catch `CarrelError` for all of them.
 from .._errors import CarrelError
 
 __all__ = [
+    "AppFailed",
     "ApprovalNotFound",
     "BudgetExhausted",
     "ContextNotFound",
@@ -36,6 +37,7 @@ __all__ = [
     "NotFound",
     "NotSupported",
     "PermissionDenied",
+    "PortClosed",
     "PreconditionFailed",
     "RangeNotSatisfiable",
     "ResultGone",
@@ -212,6 +214,14 @@ class BudgetExhausted(CarrelError):
     """The code `budget_exhausted`."""
 
 
+class PortClosed(CarrelError):
+    """The code `port_closed`."""
+
+
+class AppFailed(CarrelError):
+    """The code `app_failed`."""
+
+
 class SandboxGone(CarrelError):
     """The code `sandbox_gone`."""
 
@@ -284,6 +294,8 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "egress_denied": EgressDenied,
     "web_failed": WebFailed,
     "budget_exhausted": BudgetExhausted,
+    "port_closed": PortClosed,
+    "app_failed": AppFailed,
     "sandbox_gone": SandboxGone,
     "result_gone": ResultGone,
     "guest_lost": GuestLost,

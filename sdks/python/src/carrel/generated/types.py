@@ -104,6 +104,7 @@ __all__ = [
     "Permission",
     "PoolInfo",
     "PoolSummary",
+    "PortLink",
     "Problem",
     "QueueLine",
     "QueueStatus",
@@ -181,6 +182,8 @@ ErrorCode = Literal[
     "egress_denied",
     "web_failed",
     "budget_exhausted",
+    "port_closed",
+    "app_failed",
     "sandbox_gone",
     "result_gone",
     "guest_lost",
@@ -1945,6 +1948,26 @@ class PoolSummary:
 
 
 @dataclass(frozen=True)
+class PortLink:
+    """`PortLink` of the contract."""
+    url: str
+    """As the server was addressed just now. A browser is led on to the app's own origin where it has one."""
+    path: str
+    """The same on this server, by whatever name it is addressed."""
+    port: int
+    expires_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            url=wire["url"],
+            path=wire["path"],
+            port=wire["port"],
+            expires_at=time(wire["expires_at"]),
+        )
+
+
+@dataclass(frozen=True)
 class Problem:
     """`Problem` of the contract."""
     type: str
@@ -1953,7 +1976,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "skill_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "skill_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "port_closed", "app_failed", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""

@@ -82,6 +82,7 @@ public final class Cli {
     commands.put("sandbox", () -> sandbox(session));
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
+    commands.put("open", () -> new OpenCommand(session));
     commands.put("install", () -> new InstallCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));

@@ -46,6 +46,13 @@ final class Session {
     return server().map(Session::remote).orElseGet(() -> local(true));
   }
 
+  /** As {@link #connect()}, for what makes no sense with a server that ends with this command. */
+  Connection connectToRunning() {
+    return server()
+        .map(Session::remote)
+        .orElseThrow(() -> new CommandFailure("no server is running; start one: carrel serve"));
+  }
+
   private Optional<Endpoint> server() {
     return host.settings().server().or(host::runningServer);
   }

@@ -21,6 +21,7 @@ import dev.carrel.control.host.Host;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.packages.Packages;
+import dev.carrel.control.port.Ports;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.control.sandbox.Recovery;
@@ -87,6 +88,7 @@ public final class Control implements AutoCloseable {
   private final Uploads uploads;
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
+  private final Ports ports;
   private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
@@ -193,6 +195,7 @@ public final class Control implements AutoCloseable {
             audit);
     uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
     sandboxes.listen(uploads);
+    ports = new Ports(sandboxes, accessTokens, audit);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -330,6 +333,11 @@ public final class Control implements AutoCloseable {
   /** What opens one sandbox. */
   public AccessTokens accessTokens() {
     return accessTokens;
+  }
+
+  /** What listens in sandboxes. */
+  public Ports ports() {
+    return ports;
   }
 
   public Audit audit() {

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.cli.ServedServer;
 import dev.carrel.dist.Desk.Outcome;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -120,6 +124,19 @@ class CommandLineIT {
     assertThat(desk.carrel("verify", file.toString(), "0".repeat(64)).code()).isEqualTo(1);
     assertThat(desk.carrel("verify", file.toString(), "QUJD", "--key", "nonsense").err())
         .contains("--key");
+  }
+
+  @Test
+  void aPortIsLinkedTo() throws Exception {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    String link = desk.carrel("open", id, "8000", "--expires", "60").out().strip();
+    assertThat(link).contains("/app/" + id + "/8000/~");
+    assertThat(desk.carrel("open", id, "8000", "--json").out()).contains("\"expires_at\"");
+    assertThat(desk.carrel("open", id, "0").err()).contains("port");
+    try (HttpClient client = HttpClient.newHttpClient()) {
+      var request = HttpRequest.newBuilder(URI.create(link)).build();
+      assertThat(client.send(request, BodyHandlers.ofString()).body()).contains("port_closed");
+    }
   }
 
   @Test

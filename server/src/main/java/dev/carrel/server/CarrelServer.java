@@ -1,6 +1,7 @@
 package dev.carrel.server;
 
 import dev.carrel.control.Control;
+import dev.carrel.server.app.Apps;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.e2b.E2bApi;
 import dev.carrel.server.grpc.GrpcApi;
@@ -13,6 +14,7 @@ import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.RequestLog;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.http.SandboxHosts;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.McpRoutes;
 import dev.carrel.server.rest.RestApi;
@@ -85,7 +87,10 @@ public final class CarrelServer implements AutoCloseable {
         token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
     var address = new PublicAddress(settings.publicUrl());
     var api = new RestApi(control, address);
-    var e2b = new E2bApi(control, keys, settings.sandboxDomain());
+    var hosts = SandboxHosts.of(settings.sandboxDomain(), listening.isLoopbackAddress(), false);
+    var guard = new HostGuard(listening.isLoopbackAddress(), settings.allowedHosts(), hosts);
+    var e2b = new E2bApi(control, keys, hosts);
+    var apps = new Apps(control.ports(), keys, hosts, guard);
     var router = new Router();
     api.addTo(router);
     var mcp = new McpRoutes(catalog, Version.CURRENT, address);
@@ -95,10 +100,13 @@ public final class CarrelServer implements AutoCloseable {
     grpc.addTo(router);
     var dispatcher =
         new Dispatcher(
-            exchange -> e2b.inside(exchange).orElse(router),
+            exchange ->
+                e2b.atHost(exchange)
+                    .or(() -> apps.serving(exchange))
+                    .or(() -> e2b.inside(exchange))
+                    .orElse(router),
             connections,
-            new HostGuard(
-                listening.isLoopbackAddress(), settings.allowedHosts(), settings.sandboxDomain()),
+            guard,
             keys,
             new RequestLog(api.metrics()),
             settings.maxJsonBody(),

@@ -43,6 +43,8 @@ public enum ErrorCode {
   BUDGET_EXHAUSTED(Kind.PERMISSION),
   EGRESS_DENIED(Kind.PERMISSION),
   WEB_FAILED(Kind.ENGINE),
+  PORT_CLOSED(Kind.APP),
+  APP_FAILED(Kind.APP),
   SANDBOX_GONE(Kind.GONE),
   RESULT_GONE(Kind.GONE),
   GUEST_LOST(Kind.ENGINE),
@@ -65,6 +67,8 @@ public enum ErrorCode {
     STORAGE,
     LIMIT,
     GONE,
+    /** What listens in a sandbox, which is its owner's. */
+    APP,
     ENGINE,
     UNAVAILABLE,
     BUG

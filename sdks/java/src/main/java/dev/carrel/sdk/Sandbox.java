@@ -1,6 +1,7 @@
 package dev.carrel.sdk;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,6 +23,7 @@ public final class Sandbox implements AutoCloseable {
   private static final TypeReference<SnapshotInfo> SNAPSHOT = new TypeReference<>() {};
 
   private static final TypeReference<SignedArtifacts> SIGNED = new TypeReference<>() {};
+  private static final TypeReference<PortLink> LINK = new TypeReference<>() {};
   private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
   private static final TypeReference<Installation> INSTALLATION = new TypeReference<>() {};
   static final TypeReference<BudgetInfo> BUDGET = new TypeReference<>() {};
@@ -130,6 +132,22 @@ public final class Sandbox implements AutoCloseable {
    */
   public List<ActivityInfo> activity(int limit) {
     return transport.get(path + "/activity?limit=" + limit, ACTIVITY).activity();
+  }
+
+  /**
+   * A link to what listens on a port, or will, by HTTP and WebSocket. Whoever has it reaches this
+   * port and no other.
+   *
+   * @param life how long it is good; at most a week
+   */
+  public PortLink link(int port, Duration life) {
+    return transport.post(
+        path + "/ports/" + port + "/link", Map.of("expires_in_seconds", life.toSeconds()), LINK);
+  }
+
+  /** As {@link #link(int, Duration)}, for an hour. */
+  public PortLink link(int port) {
+    return link(port, Duration.ofHours(1));
   }
 
   /**

@@ -60,6 +60,11 @@ final class DataPlane {
     return Place.isNamed(exchange, domain) || showsToken(exchange);
   }
 
+  /** Whether a request is for the inside of a sandbox by the host that it names. */
+  boolean isHost(Exchange exchange) {
+    return Place.isHost(exchange, domain);
+  }
+
   /** A caller for a request that shows the sandbox's token and names a user that exists. */
   Caller admit(Exchange exchange, SandboxId sandbox) {
     return admit(sandbox, exchange.header(TOKEN).orElse(""), user(exchange));

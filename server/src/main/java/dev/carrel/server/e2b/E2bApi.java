@@ -4,6 +4,7 @@ import dev.carrel.control.Control;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.http.SandboxHosts;
 import dev.carrel.spi.SandboxId;
 import java.util.Map;
 import java.util.Optional;
@@ -21,14 +22,13 @@ public final class E2bApi implements AutoCloseable {
   private final Router inside = new Router();
 
   /**
-   * @param domain under which sandboxes have names, {@code PORT-SANDBOX.DOMAIN}; empty: they are
-   *     told by headers alone
+   * @param hosts names of sandboxes; where the operator chose none they are told by headers alone
    */
-  public E2bApi(Control control, Authenticator authenticator, String domain) {
+  public E2bApi(Control control, Authenticator authenticator, SandboxHosts hosts) {
     this.control = control;
     this.authenticator = authenticator;
-    this.domain = domain;
-    this.plane = new DataPlane(control.sandboxes(), control.accessTokens(), domain);
+    this.domain = hosts.told();
+    this.plane = new DataPlane(control.sandboxes(), control.accessTokens(), hosts.domain());
     var connect = new Connect(plane);
     new ProcessService(connect, control.execs(), control.files(), new Tags()).addTo(inside);
     new FilesystemService(connect, control.files(), watchers).addTo(inside);
@@ -45,6 +45,11 @@ public final class E2bApi implements AutoCloseable {
     new SandboxControl(door, control, domain).addTo(router);
     new SandboxLists(door, control.sandboxes(), domain).addTo(router);
     transfer().addTo(router);
+  }
+
+  /** What serves a request to a host name that is known to this API. */
+  public Optional<Router> atHost(Exchange exchange) {
+    return plane.isHost(exchange) ? Optional.of(inside) : Optional.empty();
   }
 
   /** What serves a request that is meant for the inside of a sandbox. */

@@ -53,7 +53,7 @@ final class Failures {
       case SIZE -> 413;
       case STORAGE -> 507;
       case LIMIT -> 429;
-      case ENGINE -> 502;
+      case APP, ENGINE -> 502;
       case UNAVAILABLE -> 503;
       case BUG -> 500;
     };
@@ -72,7 +72,7 @@ final class Failures {
             case ABSENT -> "not_found";
             case CONFLICT, PRECONDITION -> "failed_precondition";
             case STORAGE, LIMIT -> "resource_exhausted";
-            case GONE, ENGINE, UNAVAILABLE -> "unavailable";
+            case GONE, APP, ENGINE, UNAVAILABLE -> "unavailable";
             case BUG -> "internal";
           };
     };

@@ -7,6 +7,7 @@ import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The port of a sandbox that a request is meant for, told by two headers or by the host name {@code
@@ -21,6 +22,8 @@ record Place(SandboxId sandbox, int port) {
 
   private static final HeaderName SANDBOX = HeaderNames.create("E2b-Sandbox-Id");
   private static final HeaderName PORT = HeaderNames.create("E2b-Sandbox-Port");
+  private static final Set<String> PORTS =
+      Set.of(String.valueOf(ENVD), String.valueOf(INTERPRETER));
   private static final int MAX_PORT = 65_535;
 
   /**
@@ -39,8 +42,12 @@ record Place(SandboxId sandbox, int port) {
 
   /** Whether a request says that it is for the inside of a sandbox, rightly or not. */
   static boolean isNamed(Exchange exchange, String domain) {
-    return exchange.header(SANDBOX).isPresent()
-        || (!domain.isEmpty() && isOfSandbox(nameOf(exchange.authority()), domain));
+    return exchange.header(SANDBOX).isPresent() || isHost(exchange, domain);
+  }
+
+  /** As {@link #isNamed}, by its host alone. */
+  static boolean isHost(Exchange exchange, String domain) {
+    return !domain.isEmpty() && isOfSandbox(nameOf(exchange.authority()), domain);
   }
 
   private static String nameOf(String authority) {
@@ -48,12 +55,13 @@ record Place(SandboxId sandbox, int port) {
     return (colon < 0 ? authority : authority.substring(0, colon)).toLowerCase(Locale.ROOT);
   }
 
-  /** Others below the domain, as {@code api.DOMAIN}, are names of the server itself. */
+  /**
+   * Others below the domain, as {@code api.DOMAIN}, are names of the server itself, and other ports
+   * what its programs listen on.
+   */
   private static boolean isOfSandbox(String host, String domain) {
     int dash = host.indexOf('-');
-    return isBelow(host, domain)
-        && dash > 0
-        && host.substring(0, dash).chars().allMatch(c -> c >= '0' && c <= '9');
+    return isBelow(host, domain) && dash > 0 && PORTS.contains(host.substring(0, dash));
   }
 
   private static boolean isBelow(String host, String domain) {

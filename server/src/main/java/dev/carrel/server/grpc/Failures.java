@@ -77,7 +77,7 @@ final class Failures {
       case IDENTITY -> Status.UNAUTHENTICATED;
       case PERMISSION -> Status.PERMISSION_DENIED;
       case ABSENT -> Status.NOT_FOUND;
-      case CONFLICT, PRECONDITION, GONE -> Status.FAILED_PRECONDITION;
+      case CONFLICT, PRECONDITION, GONE, APP -> Status.FAILED_PRECONDITION;
       case RANGE -> Status.OUT_OF_RANGE;
       case SIZE, STORAGE, LIMIT -> Status.RESOURCE_EXHAUSTED;
       // Not UNAVAILABLE: clients would take it for harmless and do it again.

@@ -289,6 +289,7 @@ final class SandboxSessions {
               SIZE,
               STORAGE,
               GONE,
+              APP,
               ENGINE ->
               true;
         };

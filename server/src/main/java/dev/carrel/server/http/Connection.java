@@ -3,6 +3,7 @@ package dev.carrel.server.http;
 import io.helidon.common.buffers.DataReader;
 import io.helidon.webserver.ConnectionContext;
 import io.helidon.webserver.ServerConnectionException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -79,9 +80,33 @@ final class Connection {
    * @param reading returns when the client has gone
    */
   void watchedBy(Runnable reading) {
-    if (call.compareAndSet(Call.STEADY, Call.WATCHED)) {
+    if (call.compareAndSet(Call.STEADY, Call.WATCHED)
+        || call.compareAndSet(Call.CANCELLABLE, Call.WATCHED)) {
       Thread.ofVirtual().name("read-" + context.childSocketId()).start(() -> follow(reading));
     }
+  }
+
+  /**
+   * As {@link #watched()}, once somebody has read the rest of the request.
+   *
+   * @param reading throws {@link UncheckedIOException} when the client goes away meanwhile
+   */
+  void readBy(Runnable reading) {
+    if (call.compareAndSet(Call.STEADY, Call.WATCHED)) {
+      Thread.ofVirtual()
+          .name("body-" + context.childSocketId())
+          .start(() -> readThenWatch(reading));
+    }
+  }
+
+  private void readThenWatch(Runnable reading) {
+    try {
+      reading.run();
+    } catch (UncheckedIOException e) {
+      interrupt(Call.CLIENT_GONE);
+      return;
+    }
+    watch();
   }
 
   private void follow(Runnable reading) {

@@ -88,7 +88,10 @@ public final class Dispatcher implements Filter {
     } catch (Exception e) {
       fail(exchange, requestId, e);
     } finally {
-      connections.current().steady();
+      if (!connections.current().steady()) {
+        // Somebody reads ahead on the connection.
+        exchange.closeAfterwards();
+      }
       log.record(exchange, method, requestId, System.nanoTime() - start);
     }
     response.commit();
@@ -104,16 +107,20 @@ public final class Dispatcher implements Filter {
     if (connections.stopping()) {
       throw stopping();
     }
-    guard.check(request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
+    guard.checkHost(request.authority());
     Router.Match match;
     try {
       match = routers.apply(exchange).match(method, request.prologue().uriPath().rawPath());
     } catch (HttpProblem e) {
+      checkOrigin(request);
       // Without a token nobody learns what there is.
       authenticate(exchange);
       throw e;
     }
     exchange.matched(match);
+    if (match.route().access() != Route.Access.OWN) {
+      checkOrigin(request);
+    }
     if (match.route().access() == Route.Access.TOKEN) {
       exchange.authenticated(authenticate(exchange));
     }
@@ -121,6 +128,11 @@ public final class Dispatcher implements Filter {
     if (!exchange.answered()) {
       throw new IllegalStateException("no answer from " + match.route().template());
     }
+  }
+
+  private static void checkOrigin(RoutingRequest request) {
+    HostGuard.checkOrigin(
+        request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
   }
 
   private Caller authenticate(Exchange exchange) {

@@ -15,6 +15,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -132,6 +134,11 @@ public final class Exchange {
     return request.headers().first(name);
   }
 
+  /** All values, one a line as they came. */
+  public List<String> headers(HeaderName name) {
+    return request.headers().contains(name) ? request.headers().get(name).allValues() : List.of();
+  }
+
   /** Whether the caller asks for this type by name. */
   public boolean accepts(String mediaType) {
     for (String value : request.headers().values(HeaderNames.ACCEPT)) {
@@ -212,6 +219,42 @@ public final class Exchange {
     return this;
   }
 
+  /** As {@link #header}, beside those of the same name that are there already. */
+  public Exchange addHeader(HeaderName name, String value) {
+    response.headers().add(HeaderValues.create(name, value));
+    return this;
+  }
+
+  /** Takes away a header that every answer has unless it says otherwise. */
+  public Exchange withoutHeader(HeaderName name) {
+    response.headers().remove(name);
+    return this;
+  }
+
+  /** Where the client is, as far as this server sees. */
+  public String clientAddress() {
+    return request.remotePeer().address() instanceof InetSocketAddress address
+        ? address.getAddress().getHostAddress()
+        : "unknown";
+  }
+
+  /** Whether the request came over TLS. */
+  public boolean secure() {
+    return request.isSecure();
+  }
+
+  /**
+   * Lets another thread read the body. The client's going away interrupts this one, and the
+   * connection ends with the answer, which must be {@link #live}.
+   *
+   * @param reading of the body; throws when the client goes away before its end
+   */
+  public void readElsewhere(Runnable reading) {
+    closing = true;
+    body();
+    connection.readBy(reading);
+  }
+
   public void json(int newStatus, Object value) {
     response.header(HeaderNames.CONTENT_TYPE, JSON);
     bytes(newStatus, Json.bytes(value));
@@ -267,12 +310,37 @@ public final class Exchange {
    * caller's going away interrupts this thread.
    */
   public OutputStream live(int newStatus) {
+    return live(newStatus, -1);
+  }
+
+  /**
+   * As {@link #live(int)}.
+   *
+   * @param length negative when it is not known
+   */
+  public OutputStream live(int newStatus, long length) {
+    if (length >= 0) {
+      response.header(HeaderNames.CONTENT_LENGTH, Long.toString(length));
+    }
     closing = true;
     status = newStatus;
     response.status(Status.create(newStatus));
     connection.watched();
     response.header(HeaderValues.CONNECTION_CLOSE);
     return response.outputStream();
+  }
+
+  /**
+   * As {@link #live(int)}, and its head is sent now. When all is written the handler must close it
+   * and throw {@link #hangUp}.
+   */
+  public OutputStream stream(int newStatus) {
+    status = newStatus;
+    upgraded = true;
+    connection.watched();
+    boolean chunked = !request.prologue().protocolVersion().equals("1.0");
+    return new ChunkedAnswer(
+        new RawOutput(connection), Status.create(newStatus), response.headers(), chunked);
   }
 
   /** Live events. The caller's going away interrupts this thread. */
@@ -305,6 +373,28 @@ public final class Exchange {
     return socket;
   }
 
+  /**
+   * Goes on in another protocol, whose bytes mean nothing here. As with {@link #webSocket}.
+   *
+   * @param head of the answer that says so
+   * @param fromClient takes what the client sends; an exception ends it
+   * @return takes what the client is to get
+   */
+  public OutputStream switchProtocols(String head, ClientBytes fromClient) {
+    var out = new RawOutput(connection);
+    out.write(head.getBytes(StandardCharsets.ISO_8859_1));
+    status = Status.SWITCHING_PROTOCOLS_101.code();
+    upgraded = true;
+    connection.watchedBy(() -> RawOutput.pump(connection.reader(), fromClient));
+    return out;
+  }
+
+  /** Takes bytes of a client. */
+  @FunctionalInterface
+  public interface ClientBytes {
+    void take(byte[] bytes) throws IOException;
+  }
+
   /** How long to wait for something to send before a sign of life is due. */
   public Duration patience() {
     return limits.keepAlive;
@@ -315,7 +405,7 @@ public final class Exchange {
     return new CloseConnectionException("the connection ends with this answer");
   }
 
-  /** Whether the connection speaks another protocol now. */
+  /** Whether the connection has an answer that the web server knows nothing of. */
   boolean upgraded() {
     return upgraded;
   }
@@ -351,8 +441,13 @@ public final class Exchange {
     return response.isSent() || response.hasEntity();
   }
 
+  /** Whether an answer is on its way that can no longer be another one. */
+  public boolean begun() {
+    return upgraded || status != 0;
+  }
+
   /** Takes back an answer of which nothing has been sent; false when it is too late. */
-  boolean takeBack() {
+  public boolean takeBack() {
     return response.reset();
   }
 

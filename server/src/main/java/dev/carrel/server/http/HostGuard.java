@@ -13,25 +13,29 @@ import org.jspecify.annotations.Nullable;
 public final class HostGuard {
   private final boolean anyHost;
   private final Set<String> hosts;
-  private final String sandboxes;
+  private final SandboxHosts sandboxes;
 
   /**
    * @param loopback whether only this machine can connect, so that every honest name is known
    * @param allowedHosts further names of the server
-   * @param sandboxDomain under which sandboxes have names; empty: none have
+   * @param sandboxes names that sandboxes have
    */
-  public HostGuard(boolean loopback, Set<String> allowedHosts, String sandboxDomain) {
-    this.sandboxes = sandboxDomain.isEmpty() ? "" : "." + sandboxDomain;
+  public HostGuard(boolean loopback, Set<String> allowedHosts, SandboxHosts sandboxes) {
+    this.sandboxes = sandboxes;
     this.anyHost = !loopback && allowedHosts.isEmpty();
     this.hosts =
         Set.copyOf(allowedHosts.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList());
   }
 
-  void check(String host, @Nullable String origin) {
+  void checkHost(String host) {
     if (!anyHost && !isOurs(nameOf(host))) {
       throw HttpProblem.foreign(
           "Host", "address the server as localhost, or add the name to its allowed hosts");
     }
+  }
+
+  /** Throws unless a page of this host, or none at all, made a browser ask. */
+  public static void checkOrigin(String host, @Nullable String origin) {
     if (origin != null && !isSameSite(origin, host)) {
       throw HttpProblem.foreign(
           "Origin", "call the server from its own pages, or not from a browser");
@@ -51,7 +55,7 @@ public final class HostGuard {
     return name.equals("localhost")
         || name.equals("[::1]")
         || isLoopbackAddress(name)
-        || (!sandboxes.isEmpty() && name.endsWith(sandboxes))
+        || sandboxes.covers(name)
         || hosts.contains(name);
   }
 
@@ -70,9 +74,14 @@ public final class HostGuard {
     return true;
   }
 
-  private static String nameOf(String authority) {
+  static String nameOf(String authority) {
     int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
     String name = end <= 0 ? authority : authority.substring(0, end);
     return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** Whether a name leads to this server, as far as it knows. */
+  public boolean leadsHere(String authority) {
+    return isOurs(nameOf(authority));
   }
 }

@@ -110,6 +110,11 @@ public final class HttpProblem extends RuntimeException {
         "bytes */" + size);
   }
 
+  /** The status that goes with an error. */
+  public static int status(ErrorCode code) {
+    return Problem.status(code.kind());
+  }
+
   public int status() {
     return status;
   }

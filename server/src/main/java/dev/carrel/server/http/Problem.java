@@ -52,7 +52,7 @@ record Problem(
       case STORAGE -> 507;
       case LIMIT -> 429;
       case GONE -> 410;
-      case ENGINE -> 502;
+      case APP, ENGINE -> 502;
       case UNAVAILABLE -> 503;
       case BUG -> 500;
     };

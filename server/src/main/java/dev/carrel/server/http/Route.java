@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 /**
  * One method on one path.
  *
+ * @param method {@link #ANY} for all that have no route of their own
  * @param template segments with parameters in braces; a last {@code {name...}} takes the rest of
  *     the path
  */
@@ -15,6 +16,9 @@ public record Route(
     Handler handler,
     AtomicReferenceArray<Object> meters) {
 
+  /** Stands for every method. */
+  public static final String ANY = "*";
+
   Route(String method, String template, Access access, Handler handler) {
     this(method, template, access, handler, new AtomicReferenceArray<>(6));
   }
@@ -23,7 +27,9 @@ public record Route(
   public enum Access {
     /** Anyone; only for what says nothing about anybody. */
     OPEN,
-    TOKEN
+    TOKEN,
+    /** Whoever the handler lets in: it sees to tokens and to where a browser comes from. */
+    OWN
   }
 
   /** Answers a request. */

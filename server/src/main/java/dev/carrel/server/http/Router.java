@@ -56,6 +56,11 @@ public final class Router {
     return add(method, template, Access.OPEN, handler);
   }
 
+  /** All methods, for one that sees to everything itself. */
+  public Router any(String template, Handler handler) {
+    return add(Route.ANY, template, Access.OWN, handler);
+  }
+
   /** Every route, in the order of its making. */
   public List<Route> routes() {
     return List.copyOf(routes);
@@ -98,6 +103,9 @@ public final class Router {
   private static Match found(
       Node node, String method, String rawPath, Map<String, String> parameters, List<String> rest) {
     Route route = node.methods.get(method);
+    if (route == null) {
+      route = node.methods.get(Route.ANY);
+    }
     if (route != null) {
       return new Match(route, parameters, rest);
     }

@@ -18,7 +18,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * What the client sends besides is read and dropped. One thread sends, another reads.
  */
 public final class WebSocket {
-  static final HeaderName KEY = HeaderNames.create("Sec-WebSocket-Key");
+  public static final HeaderName KEY = HeaderNames.create("Sec-WebSocket-Key");
   static final HeaderName VERSION = HeaderNames.create("Sec-WebSocket-Version");
 
   /** The server ends in order. */
@@ -152,7 +152,8 @@ public final class WebSocket {
     };
   }
 
-  private static String accept(String key) {
+  /** What a server answers to a client's key. */
+  public static String accept(String key) {
     try {
       return Base64.getEncoder()
           .encodeToString(

@@ -50,6 +50,7 @@ public final class RestApi {
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);
     new PackageRoutes(control.packages()).addTo(router);
+    new PortRoutes(control.ports(), address).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
     new CodeRoutes(control.contexts(), control.validator()).addTo(router);
     new ValidateRoutes(control.validator()).addTo(router);

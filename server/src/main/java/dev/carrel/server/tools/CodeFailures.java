@@ -86,7 +86,7 @@ final class CodeFailures {
     return switch (e.code().kind()) {
       case CALLER, ABSENT, PRECONDITION, RANGE, SIZE -> "ValueError";
       case IDENTITY, PERMISSION -> "PermissionError";
-      case CONFLICT, STORAGE, LIMIT, GONE, ENGINE, UNAVAILABLE, BUG -> "RuntimeError";
+      case CONFLICT, STORAGE, LIMIT, GONE, APP, ENGINE, UNAVAILABLE, BUG -> "RuntimeError";
     };
   }
 

@@ -9,7 +9,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HostGuardTest {
-  private final HostGuard loopback = new HostGuard(true, Set.of("desk.example"), "");
+  private static final SandboxHosts NAMES = SandboxHosts.of("", true, false);
+  private static final SandboxHosts NO_NAMES = SandboxHosts.of("", false, false);
+
+  private final HostGuard loopback = new HostGuard(true, Set.of("desk.example"), NAMES);
 
   @ParameterizedTest
   @ValueSource(
@@ -22,10 +25,11 @@ class HostGuardTest {
         "[::1]",
         "[::1]:8080",
         "desk.example:443",
+        "8000-sbaaaaaaaaaaaaaa.localhost:8080",
         "Desk.Example"
       })
   void namesOfThisMachineAreServed(String host) {
-    assertThatCode(() -> loopback.check(host, null)).doesNotThrowAnyException();
+    assertThatCode(() -> loopback.checkHost(host)).doesNotThrowAnyException();
   }
 
   @ParameterizedTest
@@ -40,32 +44,35 @@ class HostGuardTest {
         "[::2]",
         "0x7f.0.0.1",
         "127.0.0",
-        "127..0.1"
+        "127..0.1",
+        "evil.localhost",
+        "8000-evil.localhost"
       })
   void namesThatWereMadeToPointHereAreNot(String host) {
-    assertThatThrownBy(() -> loopback.check(host, null)).isInstanceOf(HttpProblem.class);
+    assertThatThrownBy(() -> loopback.checkHost(host)).isInstanceOf(HttpProblem.class);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"http://evil.example", "null", "http://localhost:9999", "file://", "not a uri"})
   void otherOriginsAreRefused(String origin) {
-    assertThatThrownBy(() -> loopback.check("localhost:8080", origin))
+    assertThatThrownBy(() -> HostGuard.checkOrigin("localhost:8080", origin))
         .isInstanceOf(HttpProblem.class)
         .hasMessageContaining("Origin");
   }
 
   @Test
   void ownPagesMayCall() {
-    assertThatCode(() -> loopback.check("localhost:8080", "http://localhost:8080"))
+    assertThatCode(() -> HostGuard.checkOrigin("localhost:8080", "http://localhost:8080"))
         .doesNotThrowAnyException();
   }
 
   @Test
   void beyondLoopbackAnyNameGoesUnlessNamesAreGiven() {
-    assertThatCode(() -> new HostGuard(false, Set.of(), "").check("desk.example", null))
+    assertThatCode(() -> new HostGuard(false, Set.of(), NO_NAMES).checkHost("desk.example"))
         .doesNotThrowAnyException();
-    assertThatThrownBy(() -> new HostGuard(false, Set.of("a.example"), "").check("b.example", null))
+    assertThatThrownBy(
+            () -> new HostGuard(false, Set.of("a.example"), NO_NAMES).checkHost("b.example"))
         .isInstanceOf(HttpProblem.class);
   }
 }

@@ -231,6 +231,7 @@ class BadInputTest {
                               .replace("{cid}", "cxaaaaaaaaaaaaaa")
                               .replace("{xid}", "xpaaaaaaaaaaaaaa")
                               .replace("{uid}", "upaaaaaaaaaaaaaa")
+                              .replace("{port}", "8000")
                               .replace("{path}", "a");
                       assertThat(send(method, path, VALID).status()).isEqualTo(404);
                       assertThat(

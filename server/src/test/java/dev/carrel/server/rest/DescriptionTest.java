@@ -53,6 +53,7 @@ class DescriptionTest {
           Map.entry("ExportList", ExportRoutes.Page.class),
           Map.entry("ExportInfo", ExportRoutes.ExportView.class),
           Map.entry("Budget", BudgetRoutes.View.class),
+          Map.entry("PortLink", PortRoutes.View.class),
           Map.entry("Artifact", ArtifactRoutes.View.class),
           Map.entry("ArtifactList", ArtifactRoutes.Page.class),
           Map.entry("SignedArtifacts", ArtifactRoutes.SignedView.class),

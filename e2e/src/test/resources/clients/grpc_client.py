@@ -197,7 +197,7 @@ def a_cancelled_stream_leaves_no_process():
 
 @step
 def a_deadline_leaves_no_process():
-    code, _ = status(lambda: ours.Exec(pb.ExecRequest(session_id=session, command="sleep 1002"), timeout=2))
+    code, _ = status(lambda: ours.Exec(pb.ExecRequest(session_id=session, command="sleep 1002", timeout=600), timeout=2))
     assert code == grpc.StatusCode.DEADLINE_EXCEEDED
     eventually(lambda: processes("sleep 1002") == 0, "its end")
 

@@ -80,7 +80,7 @@ const steps = {
     await eventually(async () => (await sleepers()) === 0, "its end");
   },
   async deadlineLeavesNoProcess() {
-    const late = sandboxes.exec({ sessionId, command: "sleep 1003" }, { timeoutMs: 2000 });
+    const late = sandboxes.exec({ sessionId, command: "sleep 1003", timeout: 600 }, { timeoutMs: 2000 });
     assert.equal(await code(() => late), Code.DeadlineExceeded);
     await eventually(async () => (await sleepers()) === 0, "its end");
   },

@@ -39,12 +39,7 @@ final class PortRoutes {
     PortLink link = ports.link(exchange.caller(), sandbox, port, Duration.ofSeconds(seconds));
     String path = Apps.path(sandbox, port, link.token());
     exchange.json(
-        201,
-        new View(
-            address.of(exchange) + path,
-            path,
-            port,
-            link.expiresAt().toString()));
+        201, new View(address.of(exchange) + path, path, port, link.expiresAt().toString()));
   }
 
   private static int port(String text) {

@@ -2,6 +2,7 @@ package dev.carrel.engine.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.engine.host.HostTree;
 import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.DaemonSettings;
@@ -26,6 +27,9 @@ final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
   private static final Duration START = Duration.ofSeconds(60);
   private static final long STOP_SECONDS = 60;
 
+  private static final List<Path> PROGRAMS =
+      List.of(Path.of("/usr/sbin/dockerd"), Path.of("/usr/bin/dockerd"));
+
   private final Thread atExit = new Thread(this::end);
   private Path folder = Path.of("");
   private @Nullable Process process;
@@ -42,7 +46,7 @@ final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
         """);
     var command =
         List.of(
-            "dockerd",
+            PROGRAMS.stream().filter(Files::isExecutable).findFirst().orElseThrow().toString(),
             "--config-file=" + settings,
             "--data-root=" + folder.resolve("data"),
             "--exec-root=" + folder.resolve("exec"),
@@ -53,11 +57,15 @@ final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
             "--iptables=false",
             "--ip6tables=false");
     Runtime.getRuntime().addShutdownHook(atExit);
-    process =
+    var builder =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
-            .redirectOutput(folder.resolve("log").toFile())
-            .start();
+            .redirectOutput(folder.resolve("log").toFile());
+    // It looks for other programs by itself, which a user's own path may not show.
+    builder
+        .environment()
+        .put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    process = builder.start();
     try {
       Eventually.holds("the daemon answers", START, this::answers);
     } catch (AssertionError e) {
@@ -99,6 +107,7 @@ final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
     if (daemon == null) {
       return;
     }
+    removeContainers();
     daemon.destroy();
     try {
       if (!daemon.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
@@ -107,6 +116,17 @@ final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Those of a test that was cut off: one that is paused would outlive the daemon. */
+  private void removeContainers() {
+    try {
+      for (JsonNode container : client().list(Map.of())) {
+        client().remove(container.path("Id").asText());
+      }
+    } catch (IOException e) {
+      System.err.println("containers are left: " + e.getMessage());
     }
   }
 

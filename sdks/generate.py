@@ -206,6 +206,8 @@ class Python:
             return f"{'Mapping' if given else 'dict'}[str, {inner}]"
         if schema.get("format") == "date-time":
             return "datetime"
+        if kind is None:
+            return "Any"
         return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[schema["type"]]
 
     def absent(self, schema: dict[str, Any]) -> str:
@@ -350,6 +352,8 @@ class TypeScript:
             return f"Record<string, {self.plain(values) if isinstance(values, dict) else 'unknown'}>"
         if schema.get("format") == "date-time":
             return "Date"
+        if kind is None:
+            return "unknown"
         return {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}[schema["type"]]
 
     def read(self, schema: dict[str, Any], value: str, maybe: bool) -> str:

@@ -378,6 +378,55 @@ export const readAuditVerdict = (wire: Wire): AuditVerdict => ({
   problems: ((items: Wire[]) => items.map(readAuditProblem))(wire.problems),
 });
 
+/** `BridgeData` of the contract. */
+export interface BridgeData {
+  /** The variable. */
+  name: string;
+  /** Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime. */
+  value: unknown | null;
+  language: "python" | "node" | "r" | "bash" | null;
+  /** Left out: the usual interpreter of the language. */
+  contextId: string | null;
+  toSandboxId: string | null;
+  toLanguage: "python" | "node" | "r" | "bash" | null;
+  toContextId: string | null;
+  toName: string | null;
+  /** `table`: data frames, with the types of their columns. */
+  format: "json" | "table" | null;
+}
+
+export const readBridgeData = (wire: Wire): BridgeData => ({
+  name: wire.name,
+  value: wire.value ?? null,
+  language: wire.language ?? null,
+  contextId: wire.context_id ?? null,
+  toSandboxId: wire.to_sandbox_id ?? null,
+  toLanguage: wire.to_language ?? null,
+  toContextId: wire.to_context_id ?? null,
+  toName: wire.to_name ?? null,
+  format: wire.format ?? null,
+});
+
+/** `BridgeResult` of the contract. */
+export interface BridgeResult {
+  success: boolean;
+  sandboxId: string;
+  language: string;
+  name: string;
+  sizeBytes: number;
+  /** What the variable holds. */
+  value: unknown;
+}
+
+export const readBridgeResult = (wire: Wire): BridgeResult => ({
+  success: wire.success,
+  sandboxId: wire.sandbox_id,
+  language: wire.language,
+  name: wire.name,
+  sizeBytes: wire.size_bytes,
+  value: wire.value,
+});
+
 /** `Budget` of the contract. */
 export interface BudgetInfo {
   scope: "sandbox" | "namespace";
@@ -998,7 +1047,8 @@ export interface ExportedFile {
   id: string | null;
   path: string;
   success: boolean;
-  type: "file" | "dir" | null;
+  /** `file` or `dir`. */
+  type: string | null;
   /** Of a folder, of the files in it. */
   size: number;
   /** Anybody who has it can fetch; a folder as a zip, or with `&format=tar`. */

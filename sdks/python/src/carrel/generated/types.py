@@ -25,6 +25,8 @@ __all__ = [
     "AuditProblem",
     "AuditRecord",
     "AuditVerdict",
+    "BridgeData",
+    "BridgeResult",
     "BudgetInfo",
     "BudgetLimits",
     "BulkFailure",
@@ -548,6 +550,61 @@ class AuditVerdict:
             last=wire["last"],
             checkpoints=wire["checkpoints"],
             problems=(lambda items: [AuditProblem.from_wire(item) for item in items])(wire["problems"]),
+        )
+
+
+@dataclass(frozen=True)
+class BridgeData:
+    """`BridgeData` of the contract."""
+    name: str
+    """The variable."""
+    value: Any | None = None
+    """Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime."""
+    language: Literal["python", "node", "r", "bash"] | None = None
+    context_id: str | None = None
+    """Left out: the usual interpreter of the language."""
+    to_sandbox_id: str | None = None
+    to_language: Literal["python", "node", "r", "bash"] | None = None
+    to_context_id: str | None = None
+    to_name: str | None = None
+    format: Literal["json", "table"] | None = None
+    """`table`: data frames, with the types of their columns."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            value=wire.get("value"),
+            language=wire.get("language"),
+            context_id=wire.get("context_id"),
+            to_sandbox_id=wire.get("to_sandbox_id"),
+            to_language=wire.get("to_language"),
+            to_context_id=wire.get("to_context_id"),
+            to_name=wire.get("to_name"),
+            format=wire.get("format"),
+        )
+
+
+@dataclass(frozen=True)
+class BridgeResult:
+    """`BridgeResult` of the contract."""
+    success: bool
+    sandbox_id: str
+    language: str
+    name: str
+    size_bytes: int
+    value: Any
+    """What the variable holds."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            success=wire["success"],
+            sandbox_id=wire["sandbox_id"],
+            language=wire["language"],
+            name=wire["name"],
+            size_bytes=wire["size_bytes"],
+            value=wire["value"],
         )
 
 
@@ -1259,7 +1316,8 @@ class ExportedFile:
     id: str | None
     path: str
     success: bool
-    type: Literal["file", "dir"] | None
+    type: str | None
+    """`file` or `dir`."""
     size: int
     """Of a folder, of the files in it."""
     download_url: str | None

@@ -86,6 +86,7 @@ public final class Cli {
     commands.put("install", () -> new InstallCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
+    commands.put("bridge", () -> new BridgeCommand(session));
     commands.put("import", () -> new ImportCommand(session));
     commands.put("export", () -> new ExportCommand(session));
     commands.put("artifacts", () -> new ArtifactsCommand(session));

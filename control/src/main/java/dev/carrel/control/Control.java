@@ -8,6 +8,7 @@ import dev.carrel.control.approval.Approvals;
 import dev.carrel.control.artifact.Artifacts;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.audit.SigningKey;
+import dev.carrel.control.bridge.Bridge;
 import dev.carrel.control.budget.Budgets;
 import dev.carrel.control.context.Contexts;
 import dev.carrel.control.egress.Egress;
@@ -86,6 +87,7 @@ public final class Control implements AutoCloseable {
   private final Exports exports;
   private final Imports imports;
   private final Uploads uploads;
+  private final Bridge bridge;
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
   private final Ports ports;
@@ -196,6 +198,7 @@ public final class Control implements AutoCloseable {
     uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
     sandboxes.listen(uploads);
     ports = new Ports(sandboxes, accessTokens, audit);
+    bridge = new Bridge(sandboxes, contexts, files);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
     recover();
@@ -323,6 +326,11 @@ public final class Control implements AutoCloseable {
   /** Files that come in parts. */
   public Uploads uploads() {
     return uploads;
+  }
+
+  /** Values on their way from one interpreter to another. */
+  public Bridge bridge() {
+    return bridge;
   }
 
   /** What clients come in with. */

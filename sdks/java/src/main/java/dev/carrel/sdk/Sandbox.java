@@ -25,6 +25,7 @@ public final class Sandbox implements AutoCloseable {
   private static final TypeReference<SignedArtifacts> SIGNED = new TypeReference<>() {};
   private static final TypeReference<PortLink> LINK = new TypeReference<>() {};
   private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
+  private static final TypeReference<Map<String, Object>> CARRIED = new TypeReference<>() {};
   private static final TypeReference<Installation> INSTALLATION = new TypeReference<>() {};
   static final TypeReference<BudgetInfo> BUDGET = new TypeReference<>() {};
   static final TypeReference<ArtifactList> ARTIFACTS = new TypeReference<>() {};
@@ -299,6 +300,16 @@ public final class Sandbox implements AutoCloseable {
   /** The persistent interpreters of this sandbox. */
   public Contexts contexts() {
     return new Contexts(transport, path);
+  }
+
+  /**
+   * Carries a value between interpreters.
+   *
+   * @param request with the fields that the API describes, for example {@code name}, {@code
+   *     language} and {@code to_language}
+   */
+  public Map<String, Object> bridge(Map<String, Object> request) {
+    return transport.post(path + "/bridge", request, CARRIED);
   }
 
   /** Files on their way in and out. */

@@ -207,6 +207,11 @@ public final class Fields {
     return objects;
   }
 
+  /** Any JSON, also null; Java's null when it is not there. */
+  public @Nullable JsonNode json(String name) {
+    return object.get(name);
+  }
+
   /** Of an object that was read already. */
   public static Fields of(JsonNode object) {
     return new Fields(object, "");

@@ -57,6 +57,7 @@ public final class RestApi {
     new ContextRoutes(control.contexts()).addTo(router);
     new FileRoutes(control.files()).addTo(router);
     new FsRoutes(control.files()).addTo(router);
+    new BridgeRoutes(control.bridge()).addTo(router);
     new ImportRoutes(control.imports()).addTo(router);
     new ExportRoutes(control.exports(), address).addTo(router);
     new UploadRoutes(control.uploads()).addTo(router);

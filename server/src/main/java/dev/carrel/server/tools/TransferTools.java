@@ -10,6 +10,7 @@ import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.Content;
 import dev.carrel.server.mcp.Tool;
 import dev.carrel.server.mcp.ToolResult;
+import dev.carrel.server.rest.BridgeRequest;
 import dev.carrel.server.rest.ExportRoutes;
 import dev.carrel.server.rest.ImportFiles;
 import dev.carrel.spi.SandboxId;
@@ -83,7 +84,46 @@ final class TransferTools {
                 Schemas.of(RESULT),
                 Tool.Effect.SET),
             failures,
-            tools::exports));
+            tools::exports),
+        new CodeTool(
+            new Tool.About(
+                "bridge_data",
+                "Carry a value",
+                """
+                Carries a value between interpreters. With value: gives the variable name of the \
+                session that value. With to_language, to_session_id or to_name: carries what the \
+                variable holds there. With neither: tells what it holds. format table carries data \
+                frames (in Node arrays of objects) with the types of their columns.""",
+                Schemas.of(
+                    """
+                    {"type":"object","required":["session_id"],"properties":{
+                      "session_id":{"type":"string","minLength":1},
+                      "name":{"type":"string","minLength":1,"maxLength":64,"description":"The variable"},
+                      "key":{"type":"string","minLength":1,"maxLength":64,"description":"The same"},
+                      "value":{"description":"Any JSON"},
+                      "language":{"type":"string","enum":["python","node","r","bash","shell"],
+                        "description":"Default: that of the session"},
+                      "to_session_id":{"type":"string","minLength":1},
+                      "to_language":{"type":"string","enum":["python","node","r","bash","shell"]},
+                      "to_name":{"type":"string","minLength":1,"maxLength":64},
+                      "format":{"type":"string","enum":["json","table"],"default":"json"}}}"""),
+                Schemas.of("{\"type\":\"object\"}"),
+                Tool.Effect.CHANGE),
+            failures,
+            call -> tools.bridge(call, sessions)));
+  }
+
+  private ToolResult bridge(Call call, Sessions sessions) throws IOException, InterruptedException {
+    SandboxId session = session(call);
+    ObjectNode arguments = call.arguments();
+    if (!arguments.has("name") && arguments.has("key")) {
+      arguments = arguments.deepCopy();
+      arguments.set("name", arguments.get("key"));
+    }
+    BridgeRequest request =
+        BridgeRequest.parse(
+            session, sessions.language(call.caller(), session), Fields.of(arguments));
+    return CodeTool.result(Json.tree(request.run(control.bridge(), call.caller())));
   }
 
   private ToolResult imports(Call call) throws IOException, InterruptedException {

@@ -25,7 +25,7 @@ class BadInputTest {
       """
       {"command":"true","code":"1","language":"python","path":"a","from":"a","to":"b","pattern":"a",
        "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa","manager":"pip","packages":["six"],
-       "paths":["a"],"files":[{"file_name":"a","file_content":"b"}]}
+       "name":"a","paths":["a"],"files":[{"file_name":"a","file_content":"b"}]}
       """;
 
   private final LiveServer server;

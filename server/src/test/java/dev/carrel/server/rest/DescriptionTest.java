@@ -46,6 +46,7 @@ class DescriptionTest {
           Map.entry("FileChange", ExecViews.FileChange.class),
           Map.entry("Installation", PackageRoutes.View.class),
           Map.entry("InstalledPackage", PackageRoutes.PackageView.class),
+          Map.entry("BridgeResult", BridgeRequest.View.class),
           Map.entry("ImportResult", ImportFiles.View.class),
           Map.entry("ImportedFile", ImportFiles.FileView.class),
           Map.entry("ExportResult", ExportRoutes.View.class),

@@ -53,6 +53,30 @@ class TransferToolsTest {
   }
 
   @Test
+  void aValueIsGivenCarriedAndTold() {
+    String session = server.sandboxId();
+    JsonNode set =
+        bridge("{\"session_id\":\"" + session + "\",\"key\":\"x\",\"value\":{\"a\":[1,2]}}");
+    assertThat(set.get("success").asBoolean()).as(set.toString()).isTrue();
+    bridge(
+        "{\"session_id\":\""
+            + session
+            + "\",\"name\":\"x\",\"to_language\":\"bash\",\"to_name\":\"y\"}");
+    JsonNode told =
+        bridge("{\"session_id\":\"" + session + "\",\"name\":\"y\",\"language\":\"bash\"}");
+    assertThat(told.at("/value/a/1").asInt()).as(told.toString()).isEqualTo(2);
+    assertThat(
+            bridge("{\"session_id\":\"" + session + "\",\"name\":\"x;y\"}")
+                .get("success")
+                .asBoolean())
+        .isFalse();
+  }
+
+  private JsonNode bridge(String arguments) {
+    return mcp.call("bridge_data", arguments).get("structuredContent");
+  }
+
+  @Test
   void whatNamesNoSourceIsAnInvalidInput() {
     JsonNode failed = call("import_files", server.sandboxId(), "[{\"destination\":\"a.txt\"}]");
     assertThat(failed.get("success").asBoolean()).isFalse();

@@ -45,7 +45,6 @@ __all__ = [
     "SandboxNotFound",
     "SecretNotFound",
     "ShuttingDown",
-    "SkillNotFound",
     "SnapshotNotFound",
     "StoreBusy",
     "TooLarge",
@@ -120,10 +119,6 @@ class ExportNotFound(CarrelError):
 
 class UploadNotFound(CarrelError):
     """The code `upload_not_found`."""
-
-
-class SkillNotFound(CarrelError):
-    """The code `skill_not_found`."""
 
 
 class ImageNotFound(CarrelError):
@@ -271,7 +266,6 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "key_not_found": KeyNotFound,
     "export_not_found": ExportNotFound,
     "upload_not_found": UploadNotFound,
-    "skill_not_found": SkillNotFound,
     "image_not_found": ImageNotFound,
     "image_invalid": ImageInvalid,
     "image_source_failed": ImageSourceFailed,

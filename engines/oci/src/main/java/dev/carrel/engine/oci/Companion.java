@@ -48,8 +48,7 @@ final class Companion {
   }
 
   /** Returns when the runtime says that the machine runs. */
-  void run(
-      MachineFolder folder, MachineState state, Preload preload, @Nullable Path egressFolder)
+  void run(MachineFolder folder, MachineState state, Preload preload, @Nullable Path egressFolder)
       throws IOException {
     List<String> command = begin("run", folder);
     command.addAll(List.of("--bind", "root=" + folder.root()));

@@ -111,20 +111,18 @@ final class HostFolders {
     return path;
   }
 
-  private static SecureDirectoryStream<Path> secure(DirectoryStream<Path> stream)
-      throws IOException {
+  private static SecureDirectoryStream<Path> secure(DirectoryStream<Path> stream) {
     if (stream instanceof SecureDirectoryStream<Path> secure) {
       return secure;
     }
-    stream.close();
     throw new SandboxException(
         ErrorCode.NOT_SUPPORTED, "this system cannot read folders without following links");
   }
 
   /** Goes down from the root, one name after the other. */
   private static void open(Path folder, Path path, int depth, Visitor visitor) throws IOException {
-    try (SecureDirectoryStream<Path> root = secure(Files.newDirectoryStream(folder))) {
-      descend(root, path, depth, visitor);
+    try (DirectoryStream<Path> root = Files.newDirectoryStream(folder)) {
+      descend(secure(root), path, depth, visitor);
     }
   }
 
@@ -138,7 +136,7 @@ final class HostFolders {
     Path name = path.getName(depth);
     if (depth < path.getNameCount() - 1) {
       try (SecureDirectoryStream<Path> next =
-          secure(folder.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS))) {
+          folder.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS)) {
         descend(next, path, depth + 1, visitor);
       }
       return;
@@ -169,7 +167,7 @@ final class HostFolders {
     if (kind.isDirectory()) {
       visitor.folder(shown);
       try (SecureDirectoryStream<Path> next =
-          secure(folder.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS))) {
+          folder.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS)) {
         list(next, shown, depth + 1, visitor);
       }
     } else if (kind.isRegularFile()) {

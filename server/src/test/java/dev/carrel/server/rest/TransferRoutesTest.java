@@ -54,10 +54,22 @@ class TransferRoutesTest {
   @Test
   void aFormBringsItsFiles() {
     String form =
-        "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"x/one\"\r\n\r\n1\r\n"
-            + "--b\r\nContent-Disposition: form-data; name=\"word\"\r\n\r\nnot a file\r\n"
-            + "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"../two\"\r\n\r\n2\r\n"
-            + "--b--\r\n";
+        """
+        --b
+        Content-Disposition: form-data; name="files"; filename="x/one"
+
+        1
+        --b
+        Content-Disposition: form-data; name="word"
+
+        not a file
+        --b
+        Content-Disposition: form-data; name="files"; filename="../two"
+
+        2
+        --b--
+        """
+            .replace("\n", "\r\n");
     Answer answer =
         server.send(
             server

@@ -4,6 +4,7 @@ import dev.carrel.control.Control;
 import dev.carrel.server.app.Apps;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.e2b.E2bApi;
+import dev.carrel.server.flat.FlatApi;
 import dev.carrel.server.grpc.GrpcApi;
 import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.http.Connections;
@@ -96,6 +97,7 @@ public final class CarrelServer implements AutoCloseable {
     var mcp = new McpRoutes(catalog, Version.CURRENT, address);
     mcp.addTo(router);
     e2b.addTo(router);
+    new FlatApi(control, keys).addTo(router);
     var grpc = new GrpcApi(rpc, control, keys, api.metrics(), settings.drain());
     grpc.addTo(router);
     var dispatcher =

@@ -18,7 +18,6 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -82,18 +81,21 @@ final class FileTools {
         "Find files",
         """
         Finds files by the pattern of their path, for example src/**/*.py; newest first, at most \
-        100. Hidden files only when the pattern names them.""",
+        100. Hidden files only when the pattern names them.\
+        """,
         Tool.Effect.READ,
         """
         "pattern":{"type":"string","minLength":1,"needed":true},
-        "path":{"type":"string","minLength":1,"description":"Folder; default /workspace"}""",
+        "path":{"type":"string","minLength":1,"description":"Folder; default /workspace"}\
+        """,
         this::glob);
     add(
         "Grep",
         "Search in files",
         """
         Finds lines by a regular expression (POSIX extended) in a file or in all files of a folder; \
-        files that changed last come first, at most 100 matches.""",
+        files that changed last come first, at most 100 matches.\
+        """,
         Tool.Effect.READ,
         """
         "pattern":{"type":"string","minLength":1,"needed":true},
@@ -101,7 +103,8 @@ final class FileTools {
         "glob":{"type":"string","minLength":1,"description":"Which files, for example *.py"},
         "case_insensitive":{"type":"boolean","default":false},
         "context_lines":{"type":"integer","minimum":0,"maximum":20,"default":0},
-        "output_mode":{"type":"string","enum":["content","files_only","count"],"default":"content"}""",
+        "output_mode":{"type":"string","enum":["content","files_only","count"],"default":"content"}\
+        """,
         this::grep);
   }
 
@@ -111,12 +114,14 @@ final class FileTools {
         "Read a file",
         """
         Reads a file with line numbers: 2000 lines from offset on. Images and PDFs come as what they \
-        are.""",
+        are.\
+        """,
         Tool.Effect.READ,
         """
         "file_path":{"type":"string","minLength":1,"needed":true},
         "offset":{"type":"integer","minimum":1,"default":1,"description":"First line"},
-        "limit":{"type":"integer","minimum":1,"maximum":20000,"default":2000,"description":"Lines"}""",
+        "limit":{"type":"integer","minimum":1,"maximum":20000,"default":2000,"description":"Lines"}\
+        """,
         call -> new FileReading(control, call.caller(), sessions.named(call)).read(call));
     add(
         "Write",
@@ -125,7 +130,8 @@ final class FileTools {
         Tool.Effect.CHANGE,
         """
         "file_path":{"type":"string","minLength":1,"needed":true},
-        "content":{"type":"string","needed":true}""",
+        "content":{"type":"string","needed":true}\
+        """,
         this::write);
     add(
         "Edit",
@@ -133,7 +139,8 @@ final class FileTools {
         """
         Replaces old_string by new_string in a file. old_string must be there exactly once, as it is \
         in the file, or set replace_all. Several changes at once go in edits: all are made, or none. \
-        Answers with a diff.""",
+        Answers with a diff.\
+        """,
         Tool.Effect.CHANGE,
         """
         "file_path":{"type":"string","minLength":1,"needed":true},
@@ -143,7 +150,8 @@ final class FileTools {
         "edits":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"object",
           "required":["old_string","new_string"],"properties":{
             "old_string":{"type":"string"},"new_string":{"type":"string"},
-            "replace_all":{"type":"boolean","default":false}}}}""",
+            "replace_all":{"type":"boolean","default":false}}}}\
+        """,
         this::edit);
   }
 
@@ -191,51 +199,7 @@ final class FileTools {
                     false,
                     Math.min(MAX_CONTEXT, arguments.path("context_lines").asInt(0)),
                     mode.equals("content") ? MAX_FOUND : MAX_FOUND * MAX_FOUND));
-    if (found.matches().isEmpty()) {
-      return ToolResult.text("No matches found");
-    }
-    var byFile = new LinkedHashMap<String, List<Grep.Match>>();
-    for (Grep.Match match : found.matches()) {
-      byFile.computeIfAbsent(match.path(), _ -> new ArrayList<>()).add(match);
-    }
-    return ToolResult.text(
-        switch (mode) {
-          case "files_only" -> String.join("\n", byFile.keySet()) + cut(found);
-          case "count" -> counts(byFile) + cut(found);
-          default -> lines(byFile, found);
-        });
-  }
-
-  private static String lines(Map<String, List<Grep.Match>> byFile, Grep.Result found) {
-    var text = new StringBuilder("Found " + found.count() + " matches\n");
-    byFile.forEach(
-        (path, matches) -> {
-          text.append(path).append(":\n");
-          for (Grep.Match match : matches) {
-            String line = match.text();
-            boolean shortened = line.length() > MAX_LINE;
-            text.append((match.context() ? "  Line %d- " : "  Line %d: ").formatted(match.line()))
-                .append(shortened ? line.substring(0, MAX_LINE) : line)
-                .append(shortened || match.cut() ? "...\n" : "\n");
-          }
-        });
-    return text.toString().stripTrailing() + cut(found);
-  }
-
-  private static String counts(Map<String, List<Grep.Match>> byFile) {
-    return byFile.entrySet().stream()
-        .map(
-            file ->
-                file.getKey()
-                    + ":"
-                    + file.getValue().stream().filter(match -> !match.context()).count())
-        .collect(Collectors.joining("\n"));
-  }
-
-  private static String cut(Grep.Result found) {
-    return found.truncated()
-        ? "\n(only the first are shown; narrow the pattern, the path or the glob to see others)"
-        : "";
+    return ToolResult.text(GrepText.of(found, mode, MAX_LINE));
   }
 
   private ToolResult write(Call call) throws IOException, InterruptedException {

@@ -1,0 +1,170 @@
+package dev.carrel.server.flat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import dev.carrel.control.Control;
+import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxStatus;
+import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.HttpProblem;
+import dev.carrel.server.http.Router;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The routes of the flat API. They act on the caller's own sandbox, which is made when there is
+ * none and is the same for as long as {@code X-Session-ID} is. Without a valid token nothing is
+ * answered but that.
+ */
+public final class FlatApi {
+  private static final Logger LOG = LoggerFactory.getLogger(FlatApi.class);
+  private static final HeaderName SESSION_KEY = HeaderNames.create("X-Session-ID");
+  // That of MCP: the tools there and the routes here are about the same computer.
+  private static final String USUAL_KEY = "mcp";
+  private static final String BEARER = "Bearer ";
+
+  private final Control control;
+  private final Authenticator authenticator;
+
+  public FlatApi(Control control, Authenticator authenticator) {
+    this.control = control;
+    this.authenticator = authenticator;
+  }
+
+  public void addTo(Router router) {
+    var shell = new ShellRoutes(control);
+    var files = new FileRoutes(control);
+    var web = new WebRoutes(control.web());
+    router.open("/v1/openapi.json", exchange -> exchange.json(200, Description.JSON));
+    route(router, "GET", "/v1/sandbox", at -> Envelope.of(Machine.of()));
+    route(router, "POST", "/v1/bash/exec", shell::exec);
+    route(router, "POST", "/v1/file/read", files::read);
+    route(router, "POST", "/v1/file/write", files::write);
+    route(router, "POST", "/v1/file/list", files::list);
+    route(router, "POST", "/v1/file/delete", files::delete);
+    route(router, "POST", "/v1/file/mkdir", files::mkdir);
+    route(router, "POST", "/v1/file/move", files::move);
+    route(router, "POST", "/v1/file/copy", files::copy);
+    route(router, "GET", "/v1/file/exists", files::exists);
+    route(router, "POST", "/v1/grep/search", files::grep);
+    route(router, "POST", "/v1/web/fetch", web::fetch);
+    route(router, "POST", "/v1/web/search", web::search);
+  }
+
+  /** Read when somebody asks for it, not at every start. */
+  private static final class Description {
+    static final JsonNode JSON = load();
+
+    private static JsonNode load() {
+      try (InputStream in = FlatApi.class.getResourceAsStream("/dev/carrel/server/flat.yaml")) {
+        return new YAMLMapper().readTree(in);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
+  /** What a route does. */
+  interface Work {
+    Envelope on(Desk at) throws IOException, InterruptedException;
+  }
+
+  private void route(Router router, String method, String path, Work work) {
+    router.open(method, path, exchange -> serve(exchange, work));
+  }
+
+  private void serve(Exchange exchange, Work work) throws InterruptedException {
+    Envelope answer;
+    try {
+      answer = work.on(new Desk(exchange, authenticate(exchange)));
+    } catch (Refused e) {
+      exchange.header(HeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"carrel\"");
+      answer = Envelope.unauthenticated(String.valueOf(e.getMessage()));
+    } catch (HttpProblem e) {
+      answer = Envelope.of(e);
+    } catch (SandboxException e) {
+      if (e.code().kind() == ErrorCode.Kind.BUG || e.code().kind() == ErrorCode.Kind.ENGINE) {
+        LOG.warn("{} {} failed", exchange.method(), exchange.rawPath(), e);
+      }
+      answer = Envelope.of(e);
+    } catch (IOException e) {
+      LOG.warn("{} {} failed", exchange.method(), exchange.rawPath(), e);
+      answer = new Envelope(500, "internal error", null);
+    }
+    int status = answer.code() == 0 || answer.code() == 302 ? 200 : answer.code();
+    exchange.json(status, answer);
+  }
+
+  /** Nobody we know. */
+  private static final class Refused extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message, null, false, false);
+    }
+  }
+
+  private Caller authenticate(Exchange exchange) {
+    String value =
+        exchange
+            .header(HeaderNames.AUTHORIZATION)
+            .orElseThrow(() -> new Refused("missing authorization header"));
+    if (!value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+      throw new Refused("invalid authorization format");
+    }
+    Optional<Caller> caller = authenticator.authenticate(value.substring(BEARER.length()).strip());
+    return caller.orElseThrow(() -> new Refused("invalid token"));
+  }
+
+  /** A request of somebody known. */
+  final class Desk {
+    private final Exchange exchange;
+    private final Caller caller;
+
+    Desk(Exchange exchange, Caller caller) {
+      this.exchange = exchange;
+      this.caller = caller;
+    }
+
+    Exchange exchange() {
+      return exchange;
+    }
+
+    Caller caller() {
+      return caller;
+    }
+
+    SandboxId id() throws InterruptedException {
+      return sandbox().id();
+    }
+
+    Sandbox sandbox() throws InterruptedException {
+      String key = exchange.header(SESSION_KEY).orElse(USUAL_KEY);
+      CreateSandbox request = CreateSandbox.defaults().withSessionKey(key);
+      Sandbox sandbox = control.creates().create(caller, request, null, () -> {}).sandbox();
+      return sandbox.status() == SandboxStatus.STOPPED && sandbox.restartable()
+          ? control.sandboxes().start(caller, sandbox.id())
+          : sandbox;
+    }
+  }
+
+  /** The computer. */
+  record Machine(String workspace, String os, String arch) {
+    static Machine of() {
+      String arch = System.getProperty("os.arch", "");
+      return new Machine("/workspace", "linux", arch.equals("aarch64") ? "arm64" : arch);
+    }
+  }
+}

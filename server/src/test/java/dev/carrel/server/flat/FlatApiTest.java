@@ -1,0 +1,222 @@
+package dev.carrel.server.flat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import dev.carrel.server.LiveServer;
+import dev.carrel.server.LiveServer.Answer;
+import dev.carrel.server.SharedServer;
+import dev.carrel.server.http.Router;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@ExtendWith(SharedServer.class)
+@Timeout(120)
+class FlatApiTest {
+  private final LiveServer server;
+
+  FlatApiTest(LiveServer server) {
+    this.server = server;
+  }
+
+  private JsonNode data(String path, String body) {
+    Answer answer = server.post(path, body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    assertThat(answer.json().get("code").asInt()).as(answer.text()).isZero();
+    return answer.json().path("data");
+  }
+
+  private void refused(int code, String message, String path, String body) {
+    Answer answer = server.post(path, body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(code);
+    assertThat(answer.json().get("code").asInt()).isEqualTo(code);
+    assertThat(answer.json().get("message").asText()).contains(message);
+    assertThat(answer.json().has("data")).isFalse();
+  }
+
+  @Test
+  void withoutAValidTokenThereIsOnlyThat() {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(server.uri("/v1/bash/exec"))
+            .POST(BodyPublishers.ofString("{\"command\":\"id\"}"));
+    refused(server.send(request.build()), "missing authorization header");
+    refused(
+        server.send(request.setHeader("Authorization", "Basic eDp5").build()),
+        "invalid authorization format");
+    refused(
+        server.send(request.setHeader("Authorization", "Bearer nonsense").build()),
+        "invalid token");
+    refused(
+        server.send(request.setHeader("Authorization", "Bearer ").build()),
+        "invalid authorization format");
+  }
+
+  private static void refused(Answer answer, String message) {
+    assertThat(answer.status()).isEqualTo(401);
+    assertThat(answer.json().toString())
+        .isEqualTo("{\"code\":401,\"message\":\"" + message + "\"}");
+  }
+
+  @Test
+  void commandsRunInTheCallersOwnComputer() {
+    JsonNode ran =
+        data(
+            "/v1/bash/exec",
+            "{\"command\":\"echo $A; echo err >&2; exit 3\",\"env\":{\"A\":\"b\"}}");
+    assertThat(ran.get("output").asText()).contains("b\n", "err\n");
+    assertThat(ran.get("exit_code").asInt()).isEqualTo(3);
+    data("/v1/file/write", "{\"file\":\"mine\",\"content\":\"x\"}");
+    HttpRequest bob =
+        server
+            .request("POST", "/v1/bash/exec", BodyPublishers.ofString("{\"command\":\"ls\"}"))
+            .setHeader("Authorization", "Bearer " + LiveServer.BOB)
+            .build();
+    assertThat(server.send(bob).json().at("/data/output").asText()).doesNotContain("mine");
+    HttpRequest other =
+        server
+            .request("POST", "/v1/bash/exec", BodyPublishers.ofString("{\"command\":\"ls\"}"))
+            .header("X-Session-ID", "another")
+            .build();
+    assertThat(server.send(other).json().at("/data/output").asText()).doesNotContain("mine");
+    assertThat(server.get("/v1/sandbox").json().at("/data/os").asText()).isEqualTo("linux");
+  }
+
+  @Test
+  void aCommandThatTakesTooLongKeepsWhatItSaid() {
+    JsonNode late =
+        data("/v1/bash/exec", "{\"command\":\"echo begun; sleep 99 | cat\",\"timeout_ms\":1500}");
+    assertThat(late.get("output").asText())
+        .endsWith("\n<bash_metadata>\ncommand timed out after 1500ms\n</bash_metadata>");
+    assertThat(late.get("error").asText()).isEqualTo("timed_out");
+  }
+
+  @Test
+  void filesAreWrittenReadMovedAndRemoved() {
+    data("/v1/file/mkdir", "{\"path\":\"flat/deep\"}");
+    data("/v1/file/write", "{\"file\":\"flat/a\",\"content\":\"\"}");
+    assertThat(data("/v1/file/read", "{\"file\":\"flat/a\"}").get("content").asText()).isEmpty();
+    data("/v1/file/write", "{\"file\":\"flat/a\",\"content\":\"AQL/\",\"base64\":true}");
+    assertThat(
+            data("/v1/file/read", "{\"file\":\"flat/a\",\"base64\":true}").get("content").asText())
+        .isEqualTo("AQL/");
+    data("/v1/file/copy", "{\"source\":\"flat/a\",\"destination\":\"flat/new/b\"}");
+    data("/v1/file/move", "{\"source\":\"flat/new/b\",\"destination\":\"flat/c\"}");
+    JsonNode files = data("/v1/file/list", "{\"path\":\"flat\"}").get("files");
+    assertThat(files.findValuesAsText("name")).containsExactlyInAnyOrder("a", "c", "deep", "new");
+    assertThat(files.get(0).properties().stream().map(field -> field.getKey()))
+        .containsExactlyInAnyOrder("name", "path", "size", "is_dir", "mode", "mod_time_unix");
+    assertThat(exists("flat/c")).isTrue();
+    data("/v1/file/delete", "{\"path\":\"flat\"}");
+    assertThat(exists("flat/c")).isFalse();
+    refused(
+        500, "not a file", "/v1/file/copy", "{\"source\":\"/workspace\",\"destination\":\"q\"}");
+  }
+
+  private boolean exists(String path) {
+    return server.get("/v1/file/exists?path=" + path).json().at("/data/exists").asBoolean();
+  }
+
+  @Test
+  void aSearchInFilesSaysWhatItFound() {
+    data("/v1/file/write", "{\"file\":\"grep/a.txt\",\"content\":\"one\\nneedle\\n\"}");
+    String search =
+        "{\"path\":\"/workspace/grep\",\"pattern\":\"NEEDLE\",\"case_insensitive\":true%s}";
+    JsonNode found = data("/v1/grep/search", search.formatted(""));
+    assertThat(found.get("output").asText())
+        .isEqualTo("Found 1 matches\n/workspace/grep/a.txt:\n  Line 2: needle");
+    assertThat(found.get("truncated").asBoolean()).isFalse();
+    assertThat(
+            data("/v1/grep/search", search.formatted(",\"output_mode\":\"count\""))
+                .get("output")
+                .asText())
+        .isEqualTo("/workspace/grep/a.txt:1");
+    assertThat(
+            data("/v1/grep/search", "{\"path\":\"/workspace/grep\",\"pattern\":\"nothing\"}")
+                .get("output")
+                .asText())
+        .isEqualTo("No matches found");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/v1/bash/exec|{}|invalid request: command: is required",
+        "/v1/bash/exec|{\"command\":\"\"}|invalid request: command",
+        "/v1/bash/exec|{\"command\":7}|invalid request: command",
+        "/v1/bash/exec|{\"command\":\"x\",\"timeout_ms\":0}|invalid request: timeout_ms",
+        "/v1/bash/exec|{\"command\":\"x\",\"env\":[]}|invalid request: env",
+        "/v1/bash/exec|{\"command\":\"x\",\"cwd\":\"/none\"}|working directory does not exist:"
+            + " /none",
+        "/v1/bash/exec|{\"command\":\"x\",\"run_in_background\":true}|run_in_background: is not"
+            + " offered",
+        "/v1/bash/exec|not json|invalid request: ",
+        "/v1/file/read|{}|invalid request: file: is required",
+        "/v1/file/write|{\"file\":\"a\"}|invalid request: content",
+        "/v1/file/write|{\"file\":\"a\",\"content\":\"?\",\"base64\":true}|not base64",
+        "/v1/file/list|{}|invalid request: path",
+        "/v1/file/move|{\"source\":\"a\"}|invalid request: destination",
+        "/v1/grep/search|{}|invalid request: pattern",
+        "/v1/grep/search|{\"pattern\":\"x\",\"output_mode\":\"all\"}|invalid request: output_mode",
+        "/v1/web/fetch|{\"url\":\"https://example.com\"}|invalid request: prompt",
+        "/v1/web/fetch|{\"url\":\"file:///x\",\"prompt\":\"p\"}|invalid request: url",
+        "/v1/web/search|{\"query\":\"x\"}|invalid request: query",
+      })
+  void whatIsWrongIsSaidInTheEnvelope(String path, String body, String message) {
+    refused(400, message, path, body);
+  }
+
+  @Test
+  void whatFailsIsSaidInTheEnvelope() {
+    refused(500, "none", "/v1/file/read", "{\"file\":\"none\"}");
+    refused(
+        403,
+        "169.254.169.254",
+        "/v1/web/fetch",
+        "{\"url\":\"http://169.254.169.254/\",\"prompt\":\"p\"}");
+    Answer missing = server.get("/v1/file/exists");
+    assertThat(missing.status()).isEqualTo(400);
+  }
+
+  @Test
+  void theDescriptionAndTheRoutesAreTheSame() throws IOException {
+    var router = new Router();
+    new FlatApi(server.control(), token -> Optional.empty()).addTo(router);
+    var routes =
+        router.routes().stream()
+            .map(route -> route.method() + " " + route.template())
+            .collect(Collectors.toCollection(TreeSet::new));
+    JsonNode paths;
+    try (InputStream in = FlatApi.class.getResourceAsStream("/dev/carrel/server/flat.yaml")) {
+      paths = new YAMLMapper().readTree(in).get("paths");
+    }
+    var described = new TreeSet<String>();
+    paths
+        .properties()
+        .forEach(
+            path ->
+                path.getValue()
+                    .properties()
+                    .forEach(
+                        method ->
+                            described.add(
+                                method.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey())));
+    assertThat(described).isEqualTo(routes);
+    Answer served = server.get("/v1/openapi.json");
+    assertThat(served.json().get("paths").properties()).hasSize(paths.size());
+    assertThat(List.of(served.status())).containsExactly(200);
+  }
+}

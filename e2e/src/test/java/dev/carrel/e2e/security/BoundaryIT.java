@@ -186,14 +186,25 @@ class BoundaryIT {
   @Test
   void b16NeighboursShareNoSocketsMemoryOrProcesses(Api api) {
     String listen =
-        "import"
-            + " socket,time;s=socket.socket(socket.AF_UNIX);s.bind('\\0carrel-e2e');s.listen();open('/dev/shm/mine','w').write('x');"
-            + "print('up',flush=True);time.sleep(30)";
+        """
+        import socket, time
+        s = socket.socket(socket.AF_UNIX)
+        s.bind('\\0carrel-e2e')
+        s.listen()
+        open('/dev/shm/mine', 'w').write('x')
+        print('up', flush=True)
+        time.sleep(30)
+        """;
     String reach =
-        "import socket;s=socket.socket(socket.AF_UNIX)\n"
-            + "try:\n"
-            + "  s.connect('\\0carrel-e2e');print('connected')\n"
-            + "except OSError as e:print('refused')";
+        """
+        import socket
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect('\\0carrel-e2e')
+            print('connected')
+        except OSError:
+            print('refused')
+        """;
     try (Box neighbour = api.create("{}")) {
       box.put("listen.py", listen);
       box.exec(

@@ -40,11 +40,13 @@ class ResourceIT {
     try (Box box = api.create("{\"pids\": 32}")) {
       box.put(
           "forks.py",
-          "import os,sys,time\n"
-              + "for i in range(100):\n"
-              + "  if os.fork()==0:\n"
-              + "    time.sleep(20)\n"
-              + "    os._exit(0)\n");
+          """
+          import os, time
+          for i in range(100):
+              if os.fork() == 0:
+                  time.sleep(20)
+                  os._exit(0)
+          """);
       JsonNode result = box.exec("exec /usr/bin/python3 /workspace/forks.py", 20);
       if (Carrel.OWN_KERNEL) {
         // gVisor counts no processes: its threads are bounded, far above this.
@@ -107,10 +109,15 @@ class ResourceIT {
     try (Box box = api.create("{}")) {
       box.put(
           "deep.py",
-          "import os\n"
-              + "os.chdir('/workspace');os.mkdir('deep');os.chdir('deep')\n"
-              + "for i in range(3000):\n"
-              + "  os.mkdir('d'*100);os.chdir('d'*100)\n");
+          """
+          import os
+          os.chdir('/workspace')
+          os.mkdir('deep')
+          os.chdir('deep')
+          for i in range(3000):
+              os.mkdir('d' * 100)
+              os.chdir('d' * 100)
+          """);
       assertThat(box.exec("/usr/bin/python3 /workspace/deep.py").get("exit_code").asInt()).isZero();
       assertThat(api.call("DELETE", box.path() + "/files/deep?recursive=true", "").status())
           .isEqualTo(204);

@@ -37,7 +37,17 @@ record Envelope(int code, @Nullable String message, @Nullable Object data) {
           case PERMISSION -> 403;
           case LIMIT -> 429;
           case UNAVAILABLE -> 503;
-          case CALLER, ABSENT, CONFLICT, PRECONDITION, RANGE, SIZE, STORAGE, GONE, ENGINE, BUG ->
+          case CALLER,
+              ABSENT,
+              CONFLICT,
+              PRECONDITION,
+              RANGE,
+              SIZE,
+              STORAGE,
+              GONE,
+              ENGINE,
+              APP,
+              BUG ->
               500;
         };
     return new Envelope(code, e.message() + e.hint().map(hint -> "; " + hint).orElse(""), null);

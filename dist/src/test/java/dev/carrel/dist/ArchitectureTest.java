@@ -69,7 +69,6 @@ class ArchitectureTest {
             .dependOnClassesThat(
                 resideInAnyPackage(
                     "io.helidon..",
-                    "com.fasterxml.jackson..",
                     "java.net.http..",
                     "com.sun.net.httpserver..",
                     "io.micrometer..",
@@ -77,6 +76,17 @@ class ArchitectureTest {
                     "dev.carrel.dist..",
                     "dev.carrel.cli..",
                     "dev.carrel.sdk.."));
+    rule.check(CARREL);
+  }
+
+  @Test
+  void controlReadsJsonOnlyWhereItIsWhatIsCarried() {
+    ArchRule rule =
+        noClasses()
+            .that(resideInAPackage("dev.carrel.control.."))
+            .and(resideOutsideOfPackages("dev.carrel.control.bridge.."))
+            .should()
+            .dependOnClassesThat(resideInAnyPackage("com.fasterxml.jackson.."));
     rule.check(CARREL);
   }
 

@@ -218,13 +218,7 @@ public final class Host {
   }
 
   private Map<String, String> environment(Path folder) {
-    var variables = new LinkedHashMap<String, String>();
-    for (String name : settings.environment()) {
-      String value = System.getenv(name);
-      if (value != null) {
-        variables.put(name, value);
-      }
-    }
+    var variables = new LinkedHashMap<>(settings.environment());
     variables.put(
         "PATH",
         settings.path().stream()

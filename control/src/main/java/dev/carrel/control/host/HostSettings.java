@@ -4,6 +4,7 @@ import dev.carrel.spi.DataSize;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
  * What of the host is lent out.
@@ -15,7 +16,7 @@ import java.util.List;
  * @param writable folders whose files may be read and written
  * @param hidden names of files and folders that are kept back wherever they are
  * @param path where programs are looked for
- * @param environment variables of the server that commands see too
+ * @param environment variables that commands see beside their own
  * @param timeout of a command that says none
  * @param maxTimeout of any command
  * @param maxOutput kept of each stream of a command
@@ -30,7 +31,7 @@ public record HostSettings(
     List<Path> writable,
     List<String> hidden,
     List<Path> path,
-    List<String> environment,
+    Map<String, String> environment,
     Duration timeout,
     Duration maxTimeout,
     DataSize maxOutput,
@@ -98,7 +99,7 @@ public record HostSettings(
     writable = List.copyOf(writable);
     hidden = List.copyOf(hidden);
     path = List.copyOf(path);
-    environment = List.copyOf(environment);
+    environment = Map.copyOf(environment);
   }
 
   /** As it is unless the operator says otherwise. */
@@ -111,7 +112,7 @@ public record HostSettings(
         List.of(),
         USUALLY_HIDDEN,
         List.of(Path.of("/usr/local/bin"), Path.of("/usr/bin"), Path.of("/bin")),
-        List.of(),
+        Map.of(),
         Duration.ofMinutes(1),
         Duration.ofMinutes(10),
         DataSize.ofMebibytes(1),

@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -83,7 +84,7 @@ final class HostIT {
             List.of(open),
             off.hidden(),
             off.path(),
-            List.of(),
+            Map.of(),
             Duration.ofSeconds(30),
             Duration.ofMinutes(1),
             new DataSize(64 * 1024),
@@ -435,7 +436,7 @@ final class HostIT {
                     List.of(open),
                     on.hidden(),
                     on.path(),
-                    List.of(),
+                    Map.of(),
                     on.timeout(),
                     on.maxTimeout(),
                     on.maxOutput(),

@@ -73,7 +73,7 @@ public record Configuration(
                 ImageKeys.read(settings),
                 WebKeys.read(settings),
                 PackageKeys.read(settings),
-                HostKeys.read(settings),
+                HostKeys.read(settings, environment),
                 TransferKeys.read(settings)),
             LogConfig.from(settings),
             new TreeMap<>(settings.knownKeys()));

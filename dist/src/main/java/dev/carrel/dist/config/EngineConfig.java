@@ -3,7 +3,6 @@ package dev.carrel.dist.config;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.spi.DaemonSettings;
 import dev.carrel.spi.WarmSettings;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Set;
 
@@ -54,10 +53,7 @@ public record EngineConfig(
   }
 
   private static DaemonSettings daemon(Settings settings, Environment environment) {
-    var variables = new HashMap<String, String>();
-    for (String name : DOCKER) {
-      environment.variable(name).ifPresent(value -> variables.put(name, value));
-    }
-    return new DaemonSettings(settings.text("docker.host", ""), variables, environment.userHome());
+    return new DaemonSettings(
+        settings.text("docker.host", ""), environment.variables(DOCKER), environment.userHome());
   }
 }

@@ -2,6 +2,7 @@ package dev.carrel.dist.config;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -30,6 +31,15 @@ public record Environment(Map<String, String> variables, Path home, Path userHom
 
   public Optional<String> variable(String name) {
     return Optional.ofNullable(variables.get(name)).filter(value -> !value.isEmpty());
+  }
+
+  /** Those of the named ones that are set. */
+  Map<String, String> variables(Collection<String> names) {
+    var some = new TreeMap<String, String>();
+    for (String name : names) {
+      variable(name).ifPresent(value -> some.put(name, value));
+    }
+    return some;
   }
 
   /** The guest and the kernels. */

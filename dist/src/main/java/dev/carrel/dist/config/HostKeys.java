@@ -13,7 +13,7 @@ final class HostKeys {
 
   private HostKeys() {}
 
-  static HostSettings read(Settings settings) {
+  static HostSettings read(Settings settings, Environment environment) {
     HostSettings usual = HostSettings.off();
     return new HostSettings(
         settings.flag("host.enabled", usual.enabled()),
@@ -23,7 +23,7 @@ final class HostKeys {
         folders(settings, "host.writable-folders", usual.writable()),
         settings.phrases("host.hidden", usual.hidden()),
         folders(settings, "host.path", usual.path()),
-        settings.list("host.environment", usual.environment()),
+        environment.variables(settings.list("host.environment", List.of())),
         settings.duration("host.timeout", usual.timeout()),
         settings.duration("host.max-timeout", usual.maxTimeout()),
         size(settings, "host.max-output", usual.maxOutput()),

@@ -52,7 +52,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigurationTest {
   private static final Environment USER =
-      new Environment(Map.of(), Path.of("/opt/carrel"), Path.of("/home/ada"), false);
+      new Environment(Map.of("TZ", "UTC"), Path.of("/opt/carrel"), Path.of("/home/ada"), false);
 
   /** Every key with a value that is not its default. */
   private static final Map<String, String> ALL = new HashMap<>();
@@ -561,7 +561,7 @@ class ConfigurationTest {
                 List.of(Path.of("/srv/three")),
                 List.of(".ssh"),
                 List.of(Path.of("/opt/bin")),
-                List.of("TZ", "LC_ALL"),
+                Map.of("TZ", "UTC"),
                 Duration.ofSeconds(801),
                 Duration.ofSeconds(802),
                 new DataSize(803 * 1024),

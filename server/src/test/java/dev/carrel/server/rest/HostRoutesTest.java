@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -41,7 +42,7 @@ class HostRoutesTest {
             List.of(folder.toRealPath()),
             off.hidden(),
             off.path(),
-            List.of(),
+            Map.of(),
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             DataSize.ofMebibytes(1),

@@ -17,6 +17,7 @@ import dev.carrel.control.transfer.TransferSettings;
 import dev.carrel.control.vault.VaultSettings;
 import dev.carrel.control.web.WebSettings;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 
 /**
  * Everything that can be set.
@@ -67,288 +68,125 @@ public record ControlSettings(
   }
 
   public ControlSettings withSandboxes(SandboxSettings newSandboxes) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        newSandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.sandboxes = newSandboxes);
   }
 
   public ControlSettings withExecs(ExecSettings newExecs) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        newExecs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.execs = newExecs);
   }
 
   public ControlSettings withFiles(FileSettings newFiles) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        newFiles,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.files = newFiles);
   }
 
   public ControlSettings withKeys(KeySettings newKeys) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        newKeys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.keys = newKeys);
   }
 
   public ControlSettings withPools(PoolSettings newPools) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        newPools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.pools = newPools);
   }
 
   public ControlSettings withNetwork(NetworkSettings newNetwork) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        newNetwork,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.network = newNetwork);
   }
 
   public ControlSettings withQueue(QueueSettings newQueue) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        newQueue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.queue = newQueue);
   }
 
   public ControlSettings withAudit(AuditSettings newAudit) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        newAudit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.audit = newAudit);
   }
 
   public ControlSettings withVault(VaultSettings newVault) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        newVault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.vault = newVault);
   }
 
   public ControlSettings withArtifacts(ArtifactSettings newArtifacts) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        newArtifacts,
-        images,
-        web,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.artifacts = newArtifacts);
   }
 
   public ControlSettings withWeb(WebSettings newWeb) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        newWeb,
-        packages,
-        host,
-        transfers);
+    return with(draft -> draft.web = newWeb);
   }
 
   public ControlSettings withHost(HostSettings newHost) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        newHost,
-        transfers);
+    return with(draft -> draft.host = newHost);
   }
 
   public ControlSettings withTransfers(TransferSettings newTransfers) {
-    return new ControlSettings(
-        dataDirectory,
-        libDirectory,
-        sandboxes,
-        pools,
-        execs,
-        contexts,
-        files,
-        keys,
-        queue,
-        audit,
-        network,
-        vault,
-        artifacts,
-        images,
-        web,
-        packages,
-        host,
-        newTransfers);
+    return with(draft -> draft.transfers = newTransfers);
+  }
+
+  private ControlSettings with(Consumer<Draft> change) {
+    var draft = new Draft(this);
+    change.accept(draft);
+    return draft.finished();
+  }
+
+  /** The fields, open to change. */
+  private static final class Draft {
+    private final Path dataDirectory;
+    private final Path libDirectory;
+    private SandboxSettings sandboxes;
+    private PoolSettings pools;
+    private ExecSettings execs;
+    private final ContextSettings contexts;
+    private FileSettings files;
+    private KeySettings keys;
+    private QueueSettings queue;
+    private AuditSettings audit;
+    private NetworkSettings network;
+    private VaultSettings vault;
+    private ArtifactSettings artifacts;
+    private final ImageSettings images;
+    private WebSettings web;
+    private final PackageSettings packages;
+    private HostSettings host;
+    private TransferSettings transfers;
+
+    Draft(ControlSettings from) {
+      this.dataDirectory = from.dataDirectory;
+      this.libDirectory = from.libDirectory;
+      this.sandboxes = from.sandboxes;
+      this.pools = from.pools;
+      this.execs = from.execs;
+      this.contexts = from.contexts;
+      this.files = from.files;
+      this.keys = from.keys;
+      this.queue = from.queue;
+      this.audit = from.audit;
+      this.network = from.network;
+      this.vault = from.vault;
+      this.artifacts = from.artifacts;
+      this.images = from.images;
+      this.web = from.web;
+      this.packages = from.packages;
+      this.host = from.host;
+      this.transfers = from.transfers;
+    }
+
+    ControlSettings finished() {
+      return new ControlSettings(
+          dataDirectory,
+          libDirectory,
+          sandboxes,
+          pools,
+          execs,
+          contexts,
+          files,
+          keys,
+          queue,
+          audit,
+          network,
+          vault,
+          artifacts,
+          images,
+          web,
+          packages,
+          host,
+          transfers);
+    }
   }
 }

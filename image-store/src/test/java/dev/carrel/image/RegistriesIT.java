@@ -101,7 +101,7 @@ final class RegistriesIT {
 
     assertRefused(
         ErrorCode.IMAGE_INVALID,
-        "leads out of the image",
+        "leads out of it",
         () -> pull(registry.name() + "/evil:up", new Listener()));
     assertRefused(
         ErrorCode.IMAGE_INVALID,

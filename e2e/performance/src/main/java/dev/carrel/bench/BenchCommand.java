@@ -188,6 +188,7 @@ public final class BenchCommand implements Callable<Integer> {
       attempt(report, "requests", bench::measure);
       attempt(report, "memory", bench::memory);
       attempt(report, "throughput", bench::throughput);
+      attempt(report, "mcp", () -> new McpBench(server, report).measure(count * 2));
       if (Processes.find("rg").isPresent()) {
         attempt(report, "search", new SearchBench(server, report)::measure);
       } else {

@@ -9,6 +9,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * One kept-alive HTTP/1.1 connection that does nothing but what a measurement needs, so that the
@@ -49,20 +50,24 @@ final class HttpConnection implements AutoCloseable {
   }
 
   String get(String path) throws IOException {
-    return call("GET", path, "");
+    return call("GET", path, "", Map.of());
   }
 
   String post(String path, String json) throws IOException {
-    return call("POST", path, json);
+    return post(path, json, Map.of());
+  }
+
+  String post(String path, String json, Map<String, String> headers) throws IOException {
+    return call("POST", path, json, headers);
   }
 
   void delete(String path) throws IOException {
-    call("DELETE", path, "");
+    call("DELETE", path, "", Map.of());
   }
 
   /** Reads a body without keeping it and returns its length. */
   long drain(String path) throws IOException {
-    send("GET", path, "");
+    send("GET", path, "", Map.of());
     Head head = readHead();
     head.requireSuccess(path, "");
     byte[] chunk = new byte[1 << 16];
@@ -78,8 +83,9 @@ final class HttpConnection implements AutoCloseable {
     return skip(head.length, chunk);
   }
 
-  private String call(String method, String path, String body) throws IOException {
-    send(method, path, body);
+  private String call(String method, String path, String body, Map<String, String> headers)
+      throws IOException {
+    send(method, path, body, headers);
     Head head = readHead();
     String answer =
         new String(
@@ -88,11 +94,15 @@ final class HttpConnection implements AutoCloseable {
     return answer;
   }
 
-  private void send(String method, String path, String body) throws IOException {
+  private void send(String method, String path, String body, Map<String, String> headers)
+      throws IOException {
     if (over) {
       reopen();
     }
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    var further = new StringBuilder();
+    headers.forEach(
+        (name, value) -> further.append(name).append(": ").append(value).append("\r\n"));
     String head =
         method
             + " "
@@ -104,7 +114,9 @@ final class HttpConnection implements AutoCloseable {
             + (bytes.length > 0 ? "\r\nContent-Type: application/json" : "")
             + "\r\nContent-Length: "
             + bytes.length
-            + "\r\n\r\n";
+            + "\r\n"
+            + further
+            + "\r\n";
     byte[] start = head.getBytes(StandardCharsets.ISO_8859_1);
     byte[] message = new byte[start.length + bytes.length];
     System.arraycopy(start, 0, message, 0, start.length);

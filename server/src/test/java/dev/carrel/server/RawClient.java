@@ -23,6 +23,16 @@ public final class RawClient implements AutoCloseable {
     socket.getOutputStream().flush();
   }
 
+  /** Sends until the server has had enough: it may answer and close before it has read all. */
+  public void sendAsFarAsItGoes(String text) throws IOException {
+    try {
+      send(text);
+    } catch (SocketException e) {
+      // Its answer can still be read.
+      return;
+    }
+  }
+
   /** Everything up to the empty line. */
   public String readHead() throws IOException {
     return readUntil("\r\n\r\n");

@@ -207,10 +207,16 @@ final class AuditTest {
             .withRetention(Duration.ofNanos(1), DataSize.ofMebibytes(100));
     try (var ledger = new Ledger(folder, brief)) {
       ledger.write(10);
-      ledger.get().prune();
+      // The clock of the host may stand still for a moment, or go back by a little.
+      Eventually.holds(
+          "only the word about the others is left",
+          Duration.ofSeconds(30),
+          () -> {
+            ledger.get().prune();
+            return ledger.verify().records() == 1;
+          });
       AuditVerdict verdict = ledger.verify();
       assertThat(verdict.problems()).isEmpty();
-      assertThat(verdict.records()).isEqualTo(1);
       assertThat(verdict.first()).isGreaterThan(10);
       ledger.restart();
       assertThat(ledger.verify().problems()).isEmpty();

@@ -161,9 +161,9 @@ final class SecurityTools {
     add(
         "sandbox_stats",
         "Show what is used",
-        "Tells what your running sandboxes use now.",
+        "Tells what your running sandboxes use now, a hundred at most, or what one of them does.",
         Tool.Effect.READ,
-        "{\"type\":\"object\",\"properties\":{}}",
+        "{\"type\":\"object\",\"properties\":{\"session_id\":{\"type\":\"string\",\"minLength\":1}}}",
         this::stats);
   }
 
@@ -226,7 +226,11 @@ final class SecurityTools {
   private ToolResult stats(Call call) {
     ObjectNode node = Schemas.object();
     var array = node.putArray("sandboxes");
-    for (SandboxUsage one : control.sandboxes().usage(call.caller(), MAX_LISTED)) {
+    List<SandboxUsage> used =
+        call.arguments().has(Sessions.ARGUMENT)
+            ? List.of(control.sandboxes().usage(call.caller(), session(call)))
+            : control.sandboxes().usage(call.caller(), MAX_LISTED);
+    for (SandboxUsage one : used) {
       array
           .addObject()
           .put(Sessions.ARGUMENT, one.sandbox().id().value())

@@ -9,6 +9,7 @@ import dev.carrel.server.SharedServer;
 import dev.carrel.server.http.WebSocket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -137,8 +138,11 @@ class AppsTest {
             ScriptedApp.of(
                 (in, out) -> {
                   out.write("HTTP/1.1 200 OK\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-                  for (int c; (c = in.read()) >= 0; ) {
-                    out.write(Character.toUpperCase(c));
+                  byte[] piece = new byte[64];
+                  for (int n; (n = in.read(piece)) >= 0; ) {
+                    // In one piece: what is between two is the framing of the answer.
+                    String said = new String(piece, 0, n, StandardCharsets.US_ASCII);
+                    out.write(said.toUpperCase(Locale.ROOT).getBytes(StandardCharsets.US_ASCII));
                     out.flush();
                   }
                 });

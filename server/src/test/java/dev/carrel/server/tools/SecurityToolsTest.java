@@ -100,8 +100,11 @@ class SecurityToolsTest {
     JsonNode records =
         structured(ada, "audit_execution", "{\"session_id\":\"%s\"}".formatted(sandbox));
     assertThat(records.findValuesAsText("action")).anyMatch(action -> action.startsWith("exec"));
-    assertThat(structured(ada, "sandbox_stats", "{}").findValuesAsText("session_id"))
-        .contains(sandbox);
+    assertThat(
+            structured(ada, "sandbox_stats", "{\"session_id\":\"%s\"}".formatted(sandbox))
+                .findValuesAsText("session_id"))
+        .containsExactly(sandbox);
+    assertThat(structured(ada, "sandbox_stats", "{}").get("sandboxes")).isNotEmpty();
     assertThat(
             structured(ada, "egress_decisions", "{\"session_id\":\"%s\"}".formatted(sandbox))
                 .get("decisions")

@@ -61,7 +61,7 @@ OPTIONS = {
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "LinkPort", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
+    "BulkRequest", "CreateSnapshot", "ImportFiles", "LinkPort", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
     "SandboxSettingsChange", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.

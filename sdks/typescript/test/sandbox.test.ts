@@ -284,10 +284,12 @@ test("files come in and leave by a link", async () => {
 test("what listens in a sandbox is reached by link", async () => {
   await sandbox.exec("mkdir site; echo here > site/page");
   const server = await sandbox.execStream("exec python3 -um http.server -d site 8124 2>&1");
-  for await (const event of server) {
-    if (event.kind === "output" && event.text.includes("Serving")) {
-      break;
-    }
+  // Not by a loop: to leave one is to close the stream, and that ends the command.
+  const events = server[Symbol.asyncIterator]();
+  for (let said = ""; !said.includes("Serving"); ) {
+    const next = await events.next();
+    assert.ok(!next.done, said);
+    said += next.value.kind === "output" ? next.value.text : "";
   }
   const link = await sandbox.link(8124, { expiresInSeconds: 60 });
   assert.equal(link.port, 8124);

@@ -1389,15 +1389,6 @@ export const readImageList = (wire: Wire): ImageList => ({
   diskBytes: wire.disk_bytes,
 });
 
-/** `ImportFiles` of the contract. */
-export interface ImportFiles {
-  files: ImportSource[];
-}
-
-export const readImportFiles = (wire: Wire): ImportFiles => ({
-  files: ((items: Wire[]) => items.map(readImportSource))(wire.files),
-});
-
 /** `ImportResult` of the contract. */
 export interface ImportResult {
   /** All came. */

@@ -86,7 +86,6 @@ __all__ = [
     "HostWritten",
     "ImageInfo",
     "ImageList",
-    "ImportFiles",
     "ImportResult",
     "ImportSource",
     "ImportedFile",
@@ -1714,18 +1713,6 @@ class ImageList:
         return cls(
             images=(lambda items: [ImageInfo.from_wire(item) for item in items])(wire["images"]),
             disk_bytes=wire["disk_bytes"],
-        )
-
-
-@dataclass(frozen=True)
-class ImportFiles:
-    """`ImportFiles` of the contract."""
-    files: list[ImportSource]
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            files=(lambda items: [ImportSource.from_wire(item) for item in items])(wire["files"]),
         )
 
 

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +51,8 @@ public final class FlatApi {
     router.open("/v1/openapi.json", exchange -> exchange.json(200, Description.JSON));
     route(router, "GET", "/v1/sandbox", at -> Envelope.of(Machine.of()));
     route(router, "POST", "/v1/bash/exec", shell::exec);
+    route(router, "POST", "/v1/bash/exec/stream", shell::stream);
+    route(router, "GET", "/v1/ws", Heartbeat::talk);
     route(router, "POST", "/v1/file/read", files::read);
     route(router, "POST", "/v1/file/write", files::write);
     route(router, "POST", "/v1/file/list", files::list);
@@ -76,9 +79,9 @@ public final class FlatApi {
     }
   }
 
-  /** What a route does. */
+  /** What a route does; null: it has answered by itself. */
   interface Work {
-    Envelope on(Desk at) throws IOException, InterruptedException;
+    @Nullable Envelope on(Desk at) throws IOException, InterruptedException;
   }
 
   private void route(Router router, String method, String path, Work work) {
@@ -86,7 +89,7 @@ public final class FlatApi {
   }
 
   private void serve(Exchange exchange, Work work) throws InterruptedException {
-    Envelope answer;
+    @Nullable Envelope answer;
     try {
       answer = work.on(new Desk(exchange, authenticate(exchange)));
     } catch (Refused e) {
@@ -102,6 +105,9 @@ public final class FlatApi {
     } catch (IOException e) {
       LOG.warn("{} {} failed", exchange.method(), exchange.rawPath(), e);
       answer = new Envelope(500, "internal error", null);
+    }
+    if (answer == null) {
+      return;
     }
     int status = answer.code() == 0 || answer.code() == 302 ? 200 : answer.code();
     exchange.json(status, answer);

@@ -74,6 +74,14 @@ public final class EventStream {
     end();
   }
 
+  /** Sends data alone, for those who look at nothing else. */
+  public void data(Object data) throws IOException {
+    buffer.reset();
+    ascii("data: ");
+    Json.write(buffer, data);
+    end();
+  }
+
   /** Tells where a client can resume, and after which time, before there is anything to send. */
   public void prime(String id, Duration retry) throws IOException {
     begin("id: " + id + "\nretry: " + retry.toMillis());

@@ -363,11 +363,20 @@ public final class Exchange {
   }
 
   /**
-   * Goes on as a WebSocket. The caller's going away interrupts this thread; when the handler is
-   * done it must call {@link #hangUp}.
+   * Goes on as a WebSocket over which only the server talks. The caller's going away interrupts
+   * this thread; when the handler is done it must call {@link #hangUp}.
    */
   public WebSocket webSocket() {
-    WebSocket socket = WebSocket.open(this, connection);
+    return upgrade(false);
+  }
+
+  /** As {@link #webSocket}, and what the client says is there to be received. */
+  public WebSocket conversation() {
+    return upgrade(true);
+  }
+
+  private WebSocket upgrade(boolean listening) {
+    WebSocket socket = WebSocket.open(this, connection, listening);
     status = Status.SWITCHING_PROTOCOLS_101.code();
     upgraded = true;
     return socket;

@@ -70,7 +70,7 @@ public final class Json {
     }
   }
 
-  static JsonNode parse(byte[] body) {
+  public static JsonNode parse(byte[] body) {
     try {
       return MAPPER.readTree(body);
     } catch (JsonProcessingException e) {

@@ -5,17 +5,24 @@ import io.helidon.common.buffers.BufferData;
 import io.helidon.common.buffers.DataReader;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Locale;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A WebSocket (RFC 6455) over which the server talks and the client only answers pings and closes.
- * What the client sends besides is read and dropped. One thread sends, another reads.
+ * A WebSocket (RFC 6455). What the client says is either kept for {@link #receive}, or read and
+ * dropped. One thread sends and receives, another reads.
  */
 public final class WebSocket {
   public static final HeaderName KEY = HeaderNames.create("Sec-WebSocket-Key");
@@ -30,20 +37,32 @@ public final class WebSocket {
   private static final String MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   private static final int FINAL = 0x80;
   private static final int MASKED = 0x80;
+  private static final int CONTINUATION = 0;
   private static final int TEXT = 1;
   private static final int CLOSE = 8;
   private static final int PING = 9;
   private static final int PONG = 10;
   private static final int MAX_CONTROL = 125;
-  private static final int MAX_FRAME = 64 * 1024;
+  private static final int MAX_MESSAGE = 64 * 1024;
+  private static final int MAX_WAITING = 16;
   private static final int LENGTH_16 = 126;
   private static final int LENGTH_64 = 127;
 
   private final Connection connection;
   private final ReentrantLock writing = new ReentrantLock();
+  private final @Nullable BlockingQueue<Message> heard;
 
-  private WebSocket(Connection connection) {
+  /**
+   * Something that the client said.
+   *
+   * @param text whether it claims to be UTF-8; nobody has looked
+   */
+  @SuppressWarnings("ArrayRecordComponent") // read once, never compared
+  public record Message(boolean text, byte[] bytes) {}
+
+  private WebSocket(Connection connection, @Nullable BlockingQueue<Message> heard) {
     this.connection = connection;
+    this.heard = heard;
   }
 
   /** Whether the request wants one. */
@@ -54,8 +73,12 @@ public final class WebSocket {
         .isPresent();
   }
 
-  /** Answers with the switch to the protocol, and reads from now on. */
-  static WebSocket open(Exchange exchange, Connection connection) {
+  /**
+   * Answers with the switch to the protocol, and reads from now on.
+   *
+   * @param listening whether what the client says is of interest
+   */
+  static WebSocket open(Exchange exchange, Connection connection, boolean listening) {
     String key =
         exchange
             .header(KEY)
@@ -65,7 +88,8 @@ public final class WebSocket {
     if (!exchange.header(VERSION).map(String::strip).orElse("").equals("13")) {
       throw SandboxException.invalid("Sec-WebSocket-Version", "must be 13");
     }
-    var socket = new WebSocket(connection);
+    var socket =
+        new WebSocket(connection, listening ? new ArrayBlockingQueue<>(MAX_WAITING) : null);
     String answer =
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: "
@@ -79,6 +103,14 @@ public final class WebSocket {
   /** Sends a text; its bytes are UTF-8. */
   public void send(byte[] text) {
     frame(TEXT, text);
+  }
+
+  /** Waits for the next message; null when the time is over. */
+  public @Nullable Message receive(Duration patience) throws InterruptedException {
+    if (heard == null) {
+      throw new IllegalStateException("nobody listens");
+    }
+    return heard.poll(patience.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /** Asks the client for a sign of life. */
@@ -120,26 +152,66 @@ public final class WebSocket {
   /** Reads until the client closes, goes away or breaks the rules. */
   private void read() {
     DataReader reader = connection.reader();
+    var message = new ByteArrayOutputStream();
+    boolean text = false;
     while (true) {
-      int opcode = reader.read() & 0x0F;
+      int first = reader.read() & 0xFF;
+      int opcode = first & 0x0F;
       int second = reader.read() & 0xFF;
       long length = length(reader, second & ~MASKED);
       boolean control = opcode >= CLOSE;
-      // What a client sends must be masked, and is not much.
-      if ((second & MASKED) == 0 || length > (control ? MAX_CONTROL : MAX_FRAME)) {
+      // What a client sends must be masked, and is not much, in one frame or in many.
+      long most = control ? MAX_CONTROL : MAX_MESSAGE - message.size();
+      if ((second & MASKED) == 0 || length > most) {
         return;
       }
-      byte[] mask = reader.readBytes(4);
-      byte[] payload = reader.readBytes((int) length);
+      byte[] payload = unmasked(reader, (int) length);
       if (opcode == CLOSE) {
+        frame(CLOSE, Arrays.copyOf(payload, Math.min(payload.length, 2)));
         return;
       }
       if (opcode == PING) {
-        for (int i = 0; i < payload.length; i++) {
-          payload[i] ^= mask[i % 4];
-        }
         frame(PONG, payload);
       }
+      if (control || heard == null) {
+        continue;
+      }
+      if (opcode != CONTINUATION) {
+        message.reset();
+        text = opcode == TEXT;
+      }
+      message.writeBytes(payload);
+      if ((first & FINAL) != 0 && !keep(new Message(text, message.toByteArray()))) {
+        return;
+      }
+      if ((first & FINAL) != 0) {
+        message.reset();
+      }
+    }
+  }
+
+  private static byte[] unmasked(DataReader reader, int length) {
+    byte[] mask = reader.readBytes(4);
+    // To read nothing would wait for something.
+    byte[] payload = length == 0 ? new byte[0] : reader.readBytes(length);
+    for (int i = 0; i < payload.length; i++) {
+      payload[i] ^= mask[i % 4];
+    }
+    return payload;
+  }
+
+  /** Waits for room, so that who says more than is answered waits too; false: it is all over. */
+  private boolean keep(Message message) {
+    try {
+      while (heard != null && !heard.offer(message, 1, TimeUnit.SECONDS)) {
+        if (!connection.isOpen()) {
+          return false;
+        }
+      }
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

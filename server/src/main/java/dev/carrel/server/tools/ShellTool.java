@@ -11,6 +11,7 @@ import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Map;
 
 /** A line of shell; what it writes to both streams comes back in the order in which it came. */
 final class ShellTool {
@@ -90,24 +91,11 @@ final class ShellTool {
   }
 
   private ToolResult background(Call call, SandboxId id) throws InterruptedException {
-    // The guest keeps its output, but an agent reads files: it gets both.
-    String file = "/workspace/.logs/background_outputs/bg_" + System.nanoTime() + ".log";
-    Command command =
-        Command.of(
-                "bash",
-                "-c",
-                "mkdir -p \"${1%/*}\" && exec bash -c \"$2\" >\"$1\" 2>&1",
-                "bash",
-                file,
-                call.text("command"))
-            .withTimeout(BACKGROUND);
-    try (ExecStream stream =
-        control.execs().start(call.caller(), id, ExecStart.of(command).inBackground())) {
-      ExecEvent first = stream.next();
-      long pid = first instanceof ExecEvent.Started started ? started.pid() : 0;
-      return ToolResult.text(
-          "Command started in background (PID: %d)\nOutput file: %s\nUse Read tool to see it; the exec is %s"
-              .formatted(pid, file, stream.id()));
-    }
+    var setting = new BackgroundLine.Setting(null, Map.of(), BACKGROUND);
+    BackgroundLine begun =
+        BackgroundLine.start(control.execs(), call.caller(), id, call.text("command"), setting);
+    return ToolResult.text(
+        "%s\nOutput file: %s\nUse Read tool to see it; the exec is %s"
+            .formatted(begun.told(), begun.file(), begun.exec()));
   }
 }

@@ -161,8 +161,9 @@ class FlatApiTest {
         "/v1/bash/exec|{\"command\":\"x\",\"env\":[]}|invalid request: env",
         "/v1/bash/exec|{\"command\":\"x\",\"cwd\":\"/none\"}|working directory does not exist:"
             + " /none",
-        "/v1/bash/exec|{\"command\":\"x\",\"run_in_background\":true}|run_in_background: is not"
-            + " offered",
+        "/v1/bash/exec/stream|{}|invalid request: command: is required",
+        "/v1/bash/exec/stream|{\"command\":\"x\",\"cwd\":\"/none\"}|working directory does not exist",
+        "/v1/bash/exec|{\"command\":\"x\",\"run_in_background\":1}|run_in_background",
         "/v1/bash/exec|not json|invalid request: ",
         "/v1/file/read|{}|invalid request: file: is required",
         "/v1/file/write|{\"file\":\"a\"}|invalid request: content",

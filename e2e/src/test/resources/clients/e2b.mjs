@@ -1,10 +1,14 @@
 // Every public method of E2B's own packages against a server, as their users call them.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import * as surface from './surface.mjs'
 
 // Older interpreters know no address but https://PORT-SANDBOX.DOMAIN: then only the package below them is used.
+const packages = process.argv[2] === 'core' ? ['e2b'] : ['e2b', '@e2b/code-interpreter']
+await surface.watch(...packages)
 const core = await import('e2b')
-const { Sandbox } = process.argv[2] === 'core' ? core : await import('@e2b/code-interpreter')
+const { Sandbox } = await import(packages.at(-1))
 const interprets = 'runCode' in Sandbox.prototype
 const require = createRequire(import.meta.url)
 const version = require('e2b/package.json').version.split('.').map(Number)
@@ -354,6 +358,8 @@ await step('info, list by metadata, pages', async () => {
   await open({ metadata: { paged: String(process.pid) } })
   await open({ metadata: { paged: String(process.pid) } })
   const list = Sandbox.list({ query: { metadata: { paged: String(process.pid) } }, limit: 1 })
+  pages.push(...(await list.nextItems()))
+  assert.ok(list.nextToken)
   while (list.hasNext) pages.push(...(await list.nextItems()))
   assert.equal(new Set(pages.map((one) => one.sandboxId)).size, 2)
 })
@@ -421,11 +427,87 @@ if (newest) {
   })
 
   await step('git works on its commands', async () => {
-    await box.git.init('/home/user/repo')
+    const { git } = box
+    const repo = '/home/user/repo'
+    await git.configureUser('Ada', 'ada@example.com')
+    await git.setConfig('init.defaultBranch', 'main')
+    assert.equal(await git.getConfig('user.name'), 'Ada')
+    await git.init('/home/user/remote.git', { bare: true, initialBranch: 'main' })
+    await git.init(repo, { initialBranch: 'main' })
     await box.files.write('repo/a.txt', 'a')
-    await box.git.add('/home/user/repo')
-    const status = await box.git.status('/home/user/repo')
-    assert.ok(JSON.stringify(status).includes('a.txt'))
+    assert.ok((await git.status(repo)).fileStatus.some((one) => one.name === 'a.txt'))
+    await git.add(repo)
+    await git.commit(repo, 'First')
+    await git.remoteAdd(repo, 'origin', '/home/user/remote.git')
+    assert.equal(await git.remoteGet(repo, 'origin'), '/home/user/remote.git')
+    await git.push(repo, { remote: 'origin', branch: 'main', setUpstream: true })
+    await git.clone('/home/user/remote.git', { path: '/home/user/copy' })
+    assert.equal(await box.files.read('copy/a.txt'), 'a')
+    await box.files.write('repo/a.txt', 'b')
+    await git.add(repo)
+    await git.commit(repo, 'Second')
+    await git.push(repo)
+    await git.pull('/home/user/copy')
+    assert.equal(await box.files.read('copy/a.txt'), 'b')
+    await git.createBranch(repo, 'other')
+    await git.checkoutBranch(repo, 'main')
+    assert.deepEqual((await git.branches(repo)).branches.sort(), ['main', 'other'])
+    await git.deleteBranch(repo, 'other', { force: true })
+    await box.files.write('repo/a.txt', 'spoilt')
+    await git.restore(repo, { paths: ['a.txt'] })
+    assert.equal(await box.files.read('repo/a.txt'), 'b')
+    await git.reset(repo, { mode: 'hard', target: 'HEAD~1' })
+    assert.equal(await box.files.read('repo/a.txt'), 'a')
+    await git.dangerouslyAuthenticate({ username: 'ada', password: 'secret', host: 'git.example', protocol: 'https' })
+    assert.match(await box.files.read('/home/user/.git-credentials'), /git\.example/)
+  })
+}
+
+await step('without an object in hand', async () => {
+  const id = box.sandboxId
+  assert.equal((await Sandbox.getFullInfo(id)).sandboxId, id)
+  assert.ok((await Sandbox.getMetrics(id))[0].memTotal > 0)
+  const other = await (Sandbox.betaCreate ? Sandbox.betaCreate({ autoPause: true }) : open())
+  if (!opened.includes(other)) opened.push(other)
+  await Sandbox.betaPause(other.sandboxId)
+  assert.equal((await other.getInfo()).state, 'paused')
+  await other.connect()
+  await other.betaPause()
+  assert.equal((await other.getInfo()).state, 'paused')
+  await other.connect()
+  if (!newest) return
+  assert.equal(await Sandbox.pause(other.sandboxId), true)
+  assert.equal(await Sandbox.pause(other.sandboxId), false)
+  await other.connect()
+  await Sandbox.updateNetwork(other.sandboxId, { allowOut: ['docs.example'] })
+  const named = await Sandbox.createSnapshot(other.sandboxId, { name: 'by-id' })
+  const mine = Sandbox.listSnapshots({ sandboxId: other.sandboxId })
+  assert.equal(mine.hasNext, true)
+  assert.deepEqual((await mine.nextItems()).map((one) => one.snapshotId), [named.snapshotId])
+  assert.deepEqual([mine.hasNext, mine.nextToken], [false, undefined])
+  assert.equal(await Sandbox.deleteSnapshot(named.snapshotId), true)
+  const [fork] = await Sandbox.fork(other.sandboxId)
+  opened.push(fork)
+  assert.equal(await fork.isRunning(), true)
+})
+
+await step('what a handle knows when its command has ended', async () => {
+  const handle = await box.commands.run('echo out; echo err >&2; read line; exit 4', { background: true, stdin: true })
+  await (newest ? box.commands.closeStdin(handle.pid) : box.commands.sendStdin(handle.pid, '\n'))
+  await assert.rejects(handle.wait(), { exitCode: 4 })
+  assert.deepEqual([handle.exitCode, handle.stdout, handle.stderr], [4, 'out\n', 'err\n'])
+  assert.match(handle.error, /exit status 4/)
+})
+
+if (interprets) {
+  await step('executions and results can be written down', async () => {
+    const code = 'from IPython.display import HTML\nprint("a line")\nHTML("<b>1</b>")'
+    const execution = await box.runCode(code)
+    const json = JSON.parse(JSON.stringify(execution.toJSON()))
+    assert.deepEqual(json.logs.stdout, ['a line\n'])
+    const [result] = execution.results
+    assert.deepEqual(result.formats(), ['html'])
+    assert.equal(result.toJSON().html, '<b>1</b>')
   })
 }
 
@@ -448,5 +530,53 @@ await step('a wrong key is refused', async () => {
   await assert.rejects(Sandbox.create({ apiKey: `e2b_${'0'.repeat(40)}` }), { name: 'AuthenticationError' })
 })
 
+// ---- what there is only in E2B's cloud
+
+const { refused, local } = JSON.parse(readFileSync(new URL('./e2b-not-offered.json', import.meta.url)))
+const { Secret, TemplateBase, Volume } = core
+const template = TemplateBase && new TemplateBase().fromImage('debian')
+const refusals = {
+  'Sandbox#getMcpToken': [() => box.getMcpToken(), /no user 'root' in a sandbox/],
+  'TemplateBase.build': [() => TemplateBase.build(template, newest ? 'mine' : { alias: 'mine' }), /carrel images/],
+  'TemplateBase.buildInBackground': [
+    () => TemplateBase.buildInBackground(template, newest ? 'mine' : { alias: 'mine' }),
+    /carrel images/,
+  ],
+  'TemplateBase.getBuildStatus': [
+    () => TemplateBase.getBuildStatus({ templateId: 'mine', buildId: 'one' }, { logsOffset: 0 }),
+    /carrel images/,
+  ],
+  'TemplateBase.exists': [() => TemplateBase.exists('mine'), /carrel images/],
+  'TemplateBase.aliasExists': [() => TemplateBase.aliasExists('mine'), /carrel images/],
+  'TemplateBase.assignTags': [() => TemplateBase.assignTags('mine:one', 'two'), /carrel images/],
+  'TemplateBase.removeTags': [() => TemplateBase.removeTags('mine', 'two'), /carrel images/],
+  'TemplateBase.getTags': [() => TemplateBase.getTags('mine'), /carrel images/],
+  'Volume.create': [() => Volume.create('mine'), /carrel volumes/],
+  'Volume.connect': [() => Volume.connect('mine'), /carrel volumes/],
+  'Volume.getInfo': [() => Volume.getInfo('mine'), /carrel volumes/],
+  'Volume.list': [() => Volume.list(), /carrel volumes/],
+  'Volume.destroy': [() => Volume.destroy('mine'), /carrel volumes/],
+  'Secret.create': [() => Secret.create({ name: 'mine', value: 'secret' }), /carrel secrets/],
+  'Secret.update': [() => Secret.update('mine', { value: 'secret' }), /carrel secrets/],
+  'Secret.getInfo': [() => Secret.getInfo('mine'), /carrel secrets/],
+  'Secret.exists': [() => Secret.exists('mine'), /carrel secrets/],
+  'Secret.destroy': [() => Secret.destroy('mine'), /carrel secrets/],
+  'SecretPaginator#nextItems': [() => Secret.list().nextItems(), /carrel secrets/],
+}
+
+await step('what is not offered says so', async () => {
+  assert.deepEqual(Object.keys(refusals), Object.keys(refused))
+  for (const [method, [call, message]] of Object.entries(refusals)) {
+    if (surface.has(method)) await assert.rejects(call(), { message }, method)
+  }
+  assert.match(box.getMcpUrl(), /^https?:/)
+})
+
+await step('every public method was called', () => {
+  assert.deepEqual(surface.uncalled(new Set([...Object.keys(refused), ...Object.keys(local)])), [])
+})
+
 for (const one of opened) await Sandbox.kill(one.sandboxId)
 console.log(`${passed} passed with e2b ${version.join('.')}`)
+// Older packages leave timers behind that would keep the program for a minute.
+process.exit()

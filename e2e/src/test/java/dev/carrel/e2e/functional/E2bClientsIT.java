@@ -22,6 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class E2bClientsIT {
   private static final long MINUTES = 5;
+  private static final List<String> NOW = List.of("e2b==2.63.0", "e2b-code-interpreter==2.11.5");
+  private static final List<String> A_YEAR_BEFORE =
+      List.of("e2b==2.8.1", "e2b-code-interpreter==2.4.1");
 
   private ServerProcess server;
   private Api api;
@@ -49,19 +52,30 @@ class E2bClientsIT {
   }
 
   @Test
-  void python() throws Exception {
-    Path folder = folder("pypi");
-    String python = pypi(folder);
-    copy("e2b_client.py", folder);
-    assertThat(run(folder, List.of(python, "e2b_client.py"))).contains(" passed, 0 failed");
+  void pythonNow() throws Exception {
+    python("pypi", NOW, "all");
+  }
+
+  @Test
+  void pythonOfAYearBefore() throws Exception {
+    python("pypi-old", A_YEAR_BEFORE, "core");
+  }
+
+  private void python(String name, List<String> packages, String parts) throws Exception {
+    Path folder = folder(name);
+    String python = pypi(folder, packages);
+    copy(folder, "surface.py", "e2b-not-offered.json", "e2b_client.py");
+    assertThat(run(folder, List.of(python, "e2b_client.py", parts)))
+        .contains(" passed, 0 failed")
+        .endsWith("exit 0");
   }
 
   /** Twice as long at most, and that in one of three rounds. */
   @Test
   void aCommandTakesHardlyLongerThanThroughOurOwnPackage() throws Exception {
     Path folder = folder("pypi");
-    String python = pypi(folder);
-    copy("e2b_latency.py", folder);
+    String python = pypi(folder, NOW);
+    copy(folder, "e2b_latency.py");
     String said = run(folder, List.of(python, "e2b_latency.py"));
     assertThat(said).endsWith("exit 0");
     String ratio = said.substring(said.indexOf("ratio ") + 6, said.indexOf(" exit"));
@@ -69,22 +83,12 @@ class E2bClientsIT {
   }
 
   /** The interpreter of an environment that has E2B's packages. */
-  private String pypi(Path folder) throws Exception {
+  private String pypi(Path folder, List<String> packages) throws Exception {
     String python = folder.resolve("venv/bin/python").toString();
     assertThat(run(folder, List.of("/usr/bin/python3", "-m", "venv", "venv"))).endsWith("exit 0");
-    assertThat(
-            run(
-                folder,
-                List.of(
-                    python,
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "e2b==2.63.0",
-                    "e2b-code-interpreter==2.11.5")))
-        .as("pip install")
-        .endsWith("exit 0");
+    var install = new ArrayList<>(List.of(python, "-m", "pip", "install", "--quiet"));
+    install.addAll(packages);
+    assertThat(run(folder, install)).as("pip install").endsWith("exit 0");
     return python;
   }
 
@@ -95,7 +99,7 @@ class E2bClientsIT {
         new ArrayList<>(List.of("npm", "install", "--no-audit", "--no-fund", "--no-package-lock"));
     install.addAll(List.of(packages));
     assertThat(run(folder, install)).as("npm install").endsWith("exit 0");
-    copy("e2b.mjs", folder);
+    copy(folder, "surface.mjs", "e2b-not-offered.json", "e2b.mjs");
     assertThat(run(folder, List.of("node", "e2b.mjs", parts)))
         .contains(" passed")
         .endsWith("exit 0");
@@ -107,9 +111,11 @@ class E2bClientsIT {
     return Files.createDirectories(root.resolve(name.replaceAll("[^A-Za-z0-9.-]", "_")));
   }
 
-  private static void copy(String name, Path folder) throws Exception {
-    try (InputStream program = E2bClientsIT.class.getResourceAsStream("/clients/" + name)) {
-      Files.write(folder.resolve(name), program.readAllBytes());
+  private static void copy(Path folder, String... names) throws Exception {
+    for (String name : names) {
+      try (InputStream program = E2bClientsIT.class.getResourceAsStream("/clients/" + name)) {
+        Files.write(folder.resolve(name), program.readAllBytes());
+      }
     }
   }
 

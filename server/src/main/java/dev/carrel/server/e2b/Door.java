@@ -11,7 +11,9 @@ import io.helidon.http.HeaderNames;
 
 /** Lets in who has a key, and tells failures in E2B's form. */
 final class Door {
-  private static final HeaderName KEY = HeaderNames.create("X-API-KEY");
+  /** What only clients of the control plane show. */
+  static final HeaderName KEY = HeaderNames.create("X-API-KEY");
+
   private static final String BEARER = "Bearer ";
 
   private final Authenticator authenticator;

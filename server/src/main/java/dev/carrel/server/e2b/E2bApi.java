@@ -44,6 +44,7 @@ public final class E2bApi implements AutoCloseable {
     var door = new Door(authenticator);
     new SandboxControl(door, control, domain).addTo(router);
     new SandboxLists(door, control.sandboxes(), domain).addTo(router);
+    new NotOffered(door).addTo(router);
     transfer().addTo(router);
   }
 

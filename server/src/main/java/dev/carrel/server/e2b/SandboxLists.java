@@ -17,7 +17,6 @@ import dev.carrel.spi.SnapshotId;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
@@ -31,12 +30,12 @@ import java.util.function.Predicate;
 final class SandboxLists {
   private static final HeaderName NEXT = HeaderNames.create("x-next-token");
   private static final int USUAL_PAGE = 100;
-  private static final Duration SAMPLE = Duration.ofMillis(50);
 
   private final Door door;
   private final Sandboxes sandboxes;
   private final Snapshots snapshots;
   private final String domain;
+  private final Measures measures = new Measures();
 
   SandboxLists(Door door, Sandboxes sandboxes, String domain) {
     this.door = door;
@@ -133,28 +132,24 @@ final class SandboxLists {
     }
   }
 
-  private void metrics(Exchange exchange, Caller caller) throws InterruptedException {
+  private void metrics(Exchange exchange, Caller caller) {
     var id = new SandboxId(exchange.parameter("id"));
-    SandboxUsage first = sandboxes.usage(caller, id);
-    if (!SandboxViews.isThere(first.sandbox())) {
+    SandboxUsage usage = sandboxes.usage(caller, id);
+    if (!SandboxViews.isThere(usage.sandbox())) {
       Wire.json(exchange, 404, new Failures.Body(404, "sandbox '" + id + "' not found"));
       return;
     }
     Instant now = Instant.now();
     long start = exchange.query().number("start", 0, 0, Long.MAX_VALUE);
     long end = exchange.query().number("end", Long.MAX_VALUE, 0, Long.MAX_VALUE);
-    if (now.getEpochSecond() < start || now.getEpochSecond() > end) {
+    boolean asked = start <= now.getEpochSecond() && now.getEpochSecond() <= end;
+    if (!asked) {
       Wire.json(exchange, 200, List.of());
       return;
     }
-    long began = System.nanoTime();
-    Thread.sleep(SAMPLE);
-    SandboxUsage second = sandboxes.usage(caller, id);
     double share =
-        100.0
-            * (second.usage().cpuNanos() - first.usage().cpuNanos())
-            / (System.nanoTime() - began);
-    Wire.json(exchange, 200, List.of(Metric.of(second, Math.max(0, share), now)));
+        measures.share(id, SandboxViews.started(usage.sandbox()), usage.usage().cpuNanos(), now);
+    Wire.json(exchange, 200, List.of(Metric.of(usage, share, now)));
   }
 
   /** One measurement; sizes are bytes. */

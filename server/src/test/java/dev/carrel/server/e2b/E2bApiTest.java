@@ -73,6 +73,30 @@ class E2bApiTest {
   }
 
   @Test
+  void whatOnlyTheCloudHasIsRefusedInWords() throws Exception {
+    HttpResponse<byte[]> refused = call("POST", "/v3/templates", "{}", "X-API-KEY", key("acme"));
+    assertThat(refused.statusCode()).isEqualTo(501);
+    JsonNode body = JSON.readTree(refused.body());
+    assertThat(body.get("code").asInt()).isEqualTo(501);
+    assertThat(body.get("message").asText()).contains("carrel images");
+    assertThat(call("POST", "/v3/templates", "{}", "X-Nothing", "x").statusCode()).isEqualTo(401);
+  }
+
+  /** As Python's client of a year ago does when it connects. */
+  @Test
+  void whoShowsAKeyAsksTheControlPlaneEvenWhenItNamesTheSandbox() throws Exception {
+    String key = key("acme");
+    String id = create(key).get("sandboxID").asText();
+    String path = "/sandboxes/" + id + "/connect";
+    HttpResponse<byte[]> connected =
+        call("POST", path, "{}", "X-API-KEY", key, "E2b-Sandbox-Id", id);
+    assertThat(connected.statusCode()).isEqualTo(200);
+    HttpResponse<byte[]> stranger =
+        call("POST", path, "{}", "X-API-KEY", key("bolt"), "E2b-Sandbox-Id", id);
+    assertThat(stranger.statusCode()).isEqualTo(404);
+  }
+
+  @Test
   void theInsideOpensToItsOwnTokenAlone() throws Exception {
     JsonNode one = create(key("acme"));
     JsonNode two = create(key("acme"));
@@ -155,13 +179,13 @@ class E2bApiTest {
     return JSON.readTree(made.body());
   }
 
-  private HttpResponse<byte[]> call(
-      String method, String path, String body, String header, String value) throws Exception {
+  private HttpResponse<byte[]> call(String method, String path, String body, String... headers)
+      throws Exception {
     return client.send(
         HttpRequest.newBuilder(server.uri(path))
             .method(
                 method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-            .header(header, value)
+            .headers(headers)
             .build(),
         BodyHandlers.ofByteArray());
   }

@@ -28,6 +28,10 @@ public final class Cli {
   static final int INTERRUPTED = 130;
   private static final String COMPLETION = "completion";
 
+  // As their annotations say, which are not read for a command that is not called.
+  private static final Map<String, String> ALIASES =
+      Map.of("session", "sandbox", "config", "settings");
+
   private final Host host;
   private final InputStream in;
   private final PrintStream out;
@@ -69,7 +73,7 @@ public final class Cli {
   private Map<String, Supplier<Object>> needed(Session session, List<String> arguments) {
     Map<String, Supplier<Object>> all = commands(session);
     String name = arguments.isEmpty() ? "" : arguments.getFirst();
-    Supplier<Object> called = all.get(name);
+    Supplier<Object> called = all.get(ALIASES.getOrDefault(name, name));
     return called == null || name.equals(COMPLETION) ? all : Map.of(name, called);
   }
 
@@ -101,6 +105,8 @@ public final class Cli {
     commands.put("host", () -> HostCommand.line(session));
     commands.put("pool", () -> new PoolCommand(session));
     commands.put("top", () -> new TopCommand(session));
+    commands.put("stats", () -> new StatsCommand(session));
+    commands.put("inspect", () -> new InspectCommand(session));
     commands.put("activity", () -> new ActivityCommand(session));
     commands.put("queue", () -> new QueueCommand(session));
     commands.put("approvals", () -> approvals(session));
@@ -174,7 +180,7 @@ public final class Cli {
   }
 
   private static CommandLine egress(Session session) {
-    return new CommandLine(new EgressCommand())
+    return new CommandLine(new EgressCommand(session))
         .addSubcommand(new EgressCommand.Show(session))
         .addSubcommand(new EgressChange.Allow(session))
         .addSubcommand(new EgressChange.Deny(session))

@@ -18,11 +18,18 @@ abstract class CommandGroup implements Runnable {
 
   @Override
   public void run() {
-    CommandSpec known = spec;
-    if (known == null || help) {
+    if (help) {
       throw new IllegalStateException("picocli shows the help itself");
     }
-    throw new ParameterException(
-        known.commandLine(), "which one? " + String.join(", ", known.subcommands().keySet()));
+    throw which(spec);
+  }
+
+  /** For a command that was called without one below it. */
+  static ParameterException which(@Nullable CommandSpec spec) {
+    if (spec == null) {
+      throw new IllegalStateException("picocli fills this in");
+    }
+    return new ParameterException(
+        spec.commandLine(), "which one? " + String.join(", ", spec.subcommands().keySet()));
   }
 }

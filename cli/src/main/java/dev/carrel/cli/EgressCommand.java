@@ -1,32 +1,108 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.ApprovalInfo;
+import dev.carrel.sdk.Approvals;
+import dev.carrel.sdk.Carrel;
 import dev.carrel.sdk.EgressAccess;
 import dev.carrel.sdk.EgressDecision;
 import dev.carrel.sdk.EgressInfo;
 import dev.carrel.sdk.NetworkPolicy;
+import dev.carrel.sdk.SandboxInfo;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code carrel egress …}: what sandboxes may reach and have tried to. */
 @Command(
     name = "egress",
-    description = "Show and change what sandboxes may reach.",
+    description = {
+      "Show and change what sandboxes may reach.",
+      "",
+      "With a host and no command: ask a person to let a namespace's sandboxes reach it."
+    },
     synopsisSubcommandLabel = "COMMAND",
     footerHeading = "%nExamples:%n",
     footer = {
       "  carrel egress allow sb1a2b3c example.com '*.example.org' db.example.com:5432",
       "  carrel egress set sb1a2b3c --preset packages --max-bytes 100000000",
-      "  carrel egress decisions sb1a2b3c"
+      "  carrel egress decisions sb1a2b3c",
+      "  carrel egress example.com --namespace lab --wait"
     })
-final class EgressCommand extends CommandGroup {
+final class EgressCommand implements Callable<Integer> {
+  private static final int WAIT_SECONDS = 30;
+
+  private final Session session;
+  @Spec private @Nullable CommandSpec spec;
+  @Mixin private CommonOptions common = new CommonOptions();
+
+  @Parameters(arity = "0..1", paramLabel = "HOST", description = "Ask for it, as in a policy.")
+  private @Nullable String host;
+
+  @Option(names = "--namespace", paramLabel = "NAME", description = "Whose sandboxes.")
+  private String namespace = "default";
+
+  @Option(names = "--reason", paramLabel = "TEXT", description = "What it is needed for.")
+  private String reason = "";
+
+  @Option(names = "--wait", description = "Wait until it is decided.")
+  private boolean wait;
+
+  EgressCommand(Session session) {
+    this.session = session;
+  }
+
+  @Override
+  public Integer call() {
+    if (host == null) {
+      throw CommandGroup.which(spec);
+    }
+    try (Session.Connection server = session.connect()) {
+      Approvals approvals = server.carrel().approvals();
+      ApprovalInfo asked =
+          approvals.ask(
+              Map.of(
+                  "sandbox_id",
+                  sandbox(server.carrel()),
+                  "subject",
+                  host,
+                  "scope",
+                  "namespace",
+                  "reason",
+                  reason));
+      while (wait && asked.status().equals("pending")) {
+        asked = approvals.await(asked.id(), WAIT_SECONDS);
+      }
+      ApprovalsCommand.show(session.console(), common.json(), asked);
+      return asked.status().equals("approved") || !wait ? 0 : 1;
+    }
+  }
+
+  /** A request comes from a sandbox: the newest that runs there. */
+  private String sandbox(Carrel carrel) {
+    return carrel
+        .sandboxes()
+        .list(Map.of("namespace", namespace, "status", "running", "page_size", "1"))
+        .items()
+        .stream()
+        .map(SandboxInfo::id)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new CommandFailure(
+                    "no sandbox runs in namespace " + namespace,
+                    "start one that needs the host: carrel sandbox create --namespace "
+                        + namespace));
+  }
 
   @Command(name = "show", description = "Show a sandbox's policy and what went through.")
   static final class Show implements Callable<Integer> {

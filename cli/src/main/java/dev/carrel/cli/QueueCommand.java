@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
 
 @Command(
     name = "queue",
@@ -13,12 +14,18 @@ final class QueueCommand implements Callable<Integer> {
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();
 
+  @Parameters(arity = "0..1", paramLabel = "status", description = "May be left out.")
+  private String what = "status";
+
   QueueCommand(Session session) {
     this.session = session;
   }
 
   @Override
   public Integer call() {
+    if (!what.equals("status")) {
+      throw new CommandFailure("the queue has a status and nothing else");
+    }
     try (Session.Connection server = session.connect()) {
       QueueStatus queue = server.carrel().queue();
       if (common.json()) {

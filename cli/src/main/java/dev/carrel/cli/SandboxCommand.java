@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -22,6 +23,7 @@ import picocli.CommandLine.Parameters;
 /** {@code carrel sandbox …}: one class for each verb. */
 @Command(
     name = "sandbox",
+    aliases = "session",
     description = "Make, list, look at, start, stop and delete sandboxes.",
     synopsisSubcommandLabel = "COMMAND")
 final class SandboxCommand extends CommandGroup {
@@ -270,7 +272,7 @@ final class SandboxCommand extends CommandGroup {
 
   @Command(
       name = "delete",
-      aliases = "rm",
+      aliases = {"rm", "kill"},
       description = "End sandboxes and remove all their files, in whatever state they are.")
   static final class Delete implements Callable<Integer> {
     private final Session session;
@@ -278,6 +280,9 @@ final class SandboxCommand extends CommandGroup {
 
     @Option(names = "--all", description = "Every sandbox of yours.")
     private boolean all;
+
+    @Option(names = "--id", paramLabel = "ID", description = "The same as naming it.")
+    private List<String> named = List.of();
 
     @Parameters(arity = "0..*", paramLabel = "ID", description = "The sandboxes.")
     private List<String> ids = List.of();
@@ -288,14 +293,15 @@ final class SandboxCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      if (all == !ids.isEmpty()) {
+      List<String> chosen = Stream.concat(named.stream(), ids.stream()).toList();
+      if (all == !chosen.isEmpty()) {
         throw new CommandFailure("name sandboxes, or say --all");
       }
       var deleted = new ArrayList<String>();
       var failed = new LinkedHashMap<String, String>();
       try (Session.Connection server = session.connect()) {
         Sandboxes sandboxes = server.carrel().sandboxes();
-        for (String id : all ? everyId(sandboxes) : ids) {
+        for (String id : all ? everyId(sandboxes) : chosen) {
           try (Progress _ = session.console().progress("deleting " + id)) {
             sandboxes.delete(id);
             deleted.add(id);

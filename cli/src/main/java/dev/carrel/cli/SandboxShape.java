@@ -17,7 +17,7 @@ final class SandboxShape {
   private @Nullable String image;
 
   @Option(
-      names = "--engine",
+      names = {"--engine", "--backend"},
       paramLabel = "NAME",
       description = "Engine to use; see carrel doctor.")
   private @Nullable String engine;

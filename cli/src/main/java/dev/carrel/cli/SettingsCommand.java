@@ -14,6 +14,7 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "settings",
+    aliases = "config",
     description = {
       "Show or change the settings of a running server; for administrators.",
       "A change takes effect at once, is stored, and wins over the server's configuration."

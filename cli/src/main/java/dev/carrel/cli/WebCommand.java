@@ -14,7 +14,11 @@ import picocli.CommandLine.Parameters;
 /** {@code carrel web …}: pages and searches, as agents get them. */
 @Command(
     name = "web",
-    description = "Read pages of the web, and search it.",
+    description = {
+      "Read pages of the web, and search it.",
+      "",
+      "There is no browser: a page is read as it comes, without running its scripts."
+    },
     synopsisSubcommandLabel = "COMMAND",
     footerHeading = "%nExamples:%n",
     footer = {

@@ -29,6 +29,8 @@
 #define SLOW_RETRY_MS 1000
 #define SLOW_AFTER_MS 2000
 #define STRAY_MS 100
+#define SPARE_MS 2000 /* a loop device and a mount are held by it */
+#define SPARE_REAP_MS 20
 
 int64_t
 now_ms(void)
@@ -89,7 +91,7 @@ take_entry(struct spawn *spawn, const char *id)
 			continue;
 		if (i >= spawn->used)
 			spawn->used = i + 1;
-		*box = (struct box){.pidfd = -1, .report = -1, .slot = -1};
+		*box = (struct box){.pidfd = -1, .report = -1, .slot = -1, .kept = {-1, -1}};
 		snprintf(box->id, sizeof box->id, "%s", id);
 		memset(&spawn->details[i], 0, sizeof spawn->details[i]);
 		return i;
@@ -171,7 +173,10 @@ start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure 
 	}
 	snprintf(order.folder, sizeof order.folder, "%s", spawn->volumes);
 	memcpy(order.id, box->volume, sizeof order.id);
-	box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
+	box->mounter = volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
+	if (box->mounter == 0)
+		box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
+	spawn->volume_size = order.size;
 	return box->mounter > 0;
 }
 
@@ -312,14 +317,28 @@ boxes_destroy(struct spawn *spawn, int index)
 	end_beside(box, WNOHANG);
 	jobs_abandon_box(spawn, index);
 	spawn_unwatch(spawn, &box->report);
-	/* In this order a frozen sandbox does not run another step. */
-	if (box->pidfd >= 0 && !box->ended)
+	if (box->pidfd >= 0 && !box->ended) {
+		keep_events(&box->kept, box->pidfd);
+		/* In this order a frozen sandbox does not run another step. */
 		k_pidfd_send_signal(box->pidfd, SIGKILL);
+	}
 	cgroup_thaw(&spawn->details[index].groups);
 	box->state = BOX_LEAVING;
 	box->since = box->deadline = now_ms();
 	if (box->pidfd >= 0 && !box->ended)
 		box->deadline += SLOW_RETRY_MS; /* the pidfd will tell before that */
+}
+
+void
+boxes_discard(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	char image[HOST_PATH_MAX + VOLUME_ID_MAX + 8];
+	snprintf(image, sizeof image, "%s/%s.img", spawn->volumes, box->volume);
+	/* While it is in use, and kept so: to free a large file takes the kernel long. */
+	if (box->state != BOX_LEAVING && box->attached && box->pidfd >= 0 && !box->ended && keep_volume(&box->kept, box->pid, image))
+		box->discarded = unlink(image) == 0;
+	boxes_destroy(spawn, index);
 }
 
 static void
@@ -328,6 +347,26 @@ creation_failed(struct spawn *spawn, int index, const struct failure *failure)
 	spawn->boxes[index].failed = true;
 	spawn->details[index].failure = *failure;
 	boxes_destroy(spawn, index);
+}
+
+/* Whoever makes one sandbox with a volume may soon make another. */
+static void
+prepare_spare(struct spawn *spawn)
+{
+	volume_start_spare(&spawn->spare, spawn->volumes, spawn->volume_size);
+	spawn->spare.until = now_ms() + SPARE_MS;
+}
+
+int
+boxes_spare_tick(struct spawn *spawn)
+{
+	int64_t left = spawn->spare.until - now_ms();
+	if (spawn->spare.pid <= 0)
+		return -1;
+	if (left > 0 && spawn->spare.socket >= 0)
+		return (int)left;
+	volume_drop_spare(&spawn->spare);
+	return spawn->spare.pid > 0 ? SPARE_REAP_MS : -1;
 }
 
 void
@@ -372,6 +411,8 @@ boxes_on_report(struct spawn *spawn, int index)
 		zygotes_on_box(spawn, index, true);
 	else
 		boxes_settled(spawn, index);
+	if (box->state == BOX_RUNNING && box->attached)
+		prepare_spare(spawn);
 }
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */
@@ -385,6 +426,7 @@ reap(struct spawn *spawn, struct box *box)
 		box->status = info.exit_code, box->status_known = true;
 	box->ended = true;
 	spawn_unwatch(spawn, &box->pidfd);
+	give_away(&spawn->closers, &box->kept);
 }
 
 /* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. Not
@@ -393,7 +435,7 @@ static bool
 holds_volume(const struct spawn *spawn, int index)
 {
 	const struct box *box = &spawn->boxes[index];
-	if (!box->attached || now_ms() - box->since > VOLUME_MS || !volume_in_use(spawn->volumes, box->volume))
+	if (!box->attached || box->discarded || now_ms() - box->since > VOLUME_MS || !volume_in_use(spawn->volumes, box->volume))
 		return false;
 	for (int i = 0; i < spawn->used; i++)
 		if (i != index && spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].volume, box->volume) == 0)

@@ -7,8 +7,10 @@
 #ifndef CARREL_BOXES_H
 #define CARREL_BOXES_H
 
+#include "closer.h"
 #include "idmap.h"
 #include "spawn.h"
+#include "volume.h"
 
 #define BOXES_MAX SLOTS_MAX
 
@@ -29,6 +31,8 @@ struct box {
 	pid_t mounter; /* attaches its volume; 0: none, or done */
 	char volume[VOLUME_ID_MAX];
 	bool attached; /* it got its volume, so the lock on it may be its own */
+	bool discarded; /* its volume went with it */
+	struct kept kept;
 	int pidfd;
 	int report;
 	int slot;
@@ -79,6 +83,9 @@ struct spawn {
 	struct owner *owners;
 	struct nursery *nursery;
 	struct job *jobs;
+	struct closers closers;
+	struct volume_spare spare;
+	int64_t volume_size; /* what was asked for last */
 	int used; /* boxes beyond this one were never used */
 };
 
@@ -105,12 +112,16 @@ int boxes_find(const struct spawn *spawn, const char *id);
 /* Starts a sandbox: its index, or -1 with the failure and nothing left behind. The outcome comes by boxes_settled. */
 int boxes_create(struct spawn *spawn, const struct create_request *request, struct failure *failure);
 void boxes_destroy(struct spawn *spawn, int index);
+/* As boxes_destroy; its volume, if it has one, goes with it. */
+void boxes_discard(struct spawn *spawn, int index);
 void boxes_on_report(struct spawn *spawn, int index);
 void boxes_on_process(struct spawn *spawn, int index);
 /* Does what is due; returns the milliseconds until something else will be, -1: nothing. */
 int boxes_tick(struct spawn *spawn);
 /* Takes over what an earlier server left in the run folder, and sweeps what is dead. */
 void boxes_adopt(struct spawn *spawn);
+/* As boxes_tick, for the volume that is made ahead. */
+int boxes_spare_tick(struct spawn *spawn);
 /* True while a create or destroy is under way. */
 bool boxes_busy(const struct spawn *spawn);
 

@@ -293,6 +293,16 @@ events_ready(struct source *source, uint32_t ready)
 	fetch_again = now_us() + FETCH_US;
 }
 
+static int
+open_events(void)
+{
+	int made = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	int fd = made < 0 ? -1 : dup3(made, CHANGES_FD, O_CLOEXEC);
+	if (made >= 0)
+		close(made);
+	return fd;
+}
+
 static void
 open_all(void)
 {
@@ -314,7 +324,7 @@ changes_begin(struct change_mark *mark)
 {
 	if (!opened) {
 		opened = true;
-		source_set(&events, inotify_init1(IN_CLOEXEC | IN_NONBLOCK), events_ready);
+		source_set(&events, open_events(), events_ready);
 		if (events.fd >= 0)
 			as_user(open_all);
 	} else if (events.fd >= 0 && top >= 0) {

@@ -9,6 +9,9 @@
 
 #include "frame.h"
 
+/* Where the guest keeps its inotify, once it has one: see closer.h. Below the numbers that pipes get. */
+#define CHANGES_FD 4
+
 struct change_mark {
 	bool open;
 	bool truncated;	      /* something may be missing */

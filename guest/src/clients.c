@@ -88,6 +88,7 @@ static void
 handle_named(struct spawn *spawn, struct client *client, uint8_t type, struct bytes payload)
 {
 	char id[ID_MAX];
+	int64_t discard;
 	struct failure failure;
 	int box = copy_text(payload, TAG_ID, id, sizeof id) ? boxes_find(spawn, id) : -1;
 	if (box < 0 && type == DESTROY) {
@@ -100,7 +101,10 @@ handle_named(struct spawn *spawn, struct client *client, uint8_t type, struct by
 		answer_status(&client->out, &spawn->boxes[box], &spawn->details[box]);
 	} else if (type == DESTROY) {
 		wait_for(client, WAITING_DESTROY, box);
-		boxes_destroy(spawn, box);
+		if (field_int(payload, TAG_DISCARD, 0, &discard) && discard)
+			boxes_discard(spawn, box);
+		else
+			boxes_destroy(spawn, box);
 	} else {
 		handle_running(spawn, client, type, payload, box);
 	}
@@ -127,6 +131,8 @@ handle_volumes(struct spawn *spawn, struct client *client, uint8_t type, struct 
 		give_up(&failure, KIND_BAD_REQUEST, "volume", 0, "not a volume's id");
 	else if (spawn->volumes[0] == 0)
 		good = give_up(&failure, KIND_NOT_FOUND, "volume", 0, "this server has no folder for volumes");
+	else if (type == VOLUME_REMOVE && volume_absent(spawn->volumes, id))
+		type = VOLUMES; /* nothing to do and so nothing to wait for */
 	else if (type == VOLUME_COPY)
 		good = jobs_copy(spawn, (int)(client - spawn->clients), id, target, &failure);
 	else if (type == VOLUME_REMOVE)

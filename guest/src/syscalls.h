@@ -17,6 +17,7 @@
 #define NR_CLONE3 435
 #define NR_CLOSE_RANGE 436
 #define NR_OPENAT2 437
+#define NR_PIDFD_GETFD 438
 #define NR_MOUNT_SETATTR 442
 #define NR_LANDLOCK_CREATE_RULESET 444
 #define NR_LANDLOCK_ADD_RULE 445
@@ -39,6 +40,7 @@
 #define K_RESOLVE_NO_MAGICLINKS 2u
 #define K_RESOLVE_NO_SYMLINKS 4u
 #define K_RESOLVE_BENEATH 8u
+#define K_RENAME_NOREPLACE 1u
 #define K_CLONE_INTO_CGROUP 0x200000000ull
 
 struct k_mount_attr {
@@ -98,6 +100,19 @@ static inline int
 k_pidfd_send_signal(int pidfd, int signal)
 {
 	return (int)syscall(NR_PIDFD_SEND_SIGNAL, pidfd, signal, NULL, 0);
+}
+
+/* The libc's own is a wrapper in newer versions only. */
+static inline int
+k_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
+{
+	return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
+}
+
+static inline int
+k_pidfd_getfd(int pidfd, int fd)
+{
+	return (int)syscall(NR_PIDFD_GETFD, pidfd, fd, 0);
 }
 
 static inline int

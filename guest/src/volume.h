@@ -34,6 +34,8 @@ bool volume_in_use(const char *folder, const char *id);
 /* Removes the image, if there is one. What is mounted goes on with it until it ends. */
 bool volume_remove(const char *folder, const char *id, struct failure *failure);
 
+bool volume_absent(const char *folder, const char *id);
+
 /* Calls `each` for every volume, or for the one that is named, with its size and the bytes that it takes on disk. */
 bool volume_list(const char *folder, const char *only, void (*each)(void *to, const char *id, int64_t size, int64_t on_disk),
 	void *to, struct failure *failure);
@@ -61,6 +63,22 @@ struct volume_order {
 /* Forks the process that attaches a volume while the child becomes a sandbox. The child asks it over *socket, the other
  * end of which nobody but the mounter has. A failure goes to `report`, like the child's. Its pid, or -1 with the failure. */
 pid_t volume_start_mounter(const struct volume_order *order, int *socket, int report, struct failure *failure);
+
+/* A mounter ahead of need, for a new volume of one size; all zero: none. */
+struct volume_spare {
+	pid_t pid; /* with a closed socket: on its way out, to be reaped */
+	int socket;
+	int64_t size;
+	int64_t until; /* by now_ms, when it is dropped if nobody claims it */
+};
+
+/* Starts one unless there is one. A failure is no failure: then there is none. */
+void volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size);
+
+/* As volume_start_mounter, by the one that is there: its pid, or 0 when there is none that fits. */
+pid_t volume_claim_spare(struct volume_spare *kept, const struct volume_order *order, int *socket, int report);
+
+void volume_drop_spare(struct volume_spare *kept);
 
 /* The child's half: names its user namespace, which must have its maps; then takes the mount and puts it on ./workspace.
  * Without a mount (a probe where there can be none) plan->measures says why, and *mounted is false. */

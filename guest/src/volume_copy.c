@@ -83,12 +83,28 @@ volume_copy(const struct volume_copy *order, struct failure *failure)
 	return good;
 }
 
+static void
+image_path(const char *folder, const char *id, char *path, size_t size)
+{
+	char name[VOLUME_NAME_MAX];
+	volume_name(id, name);
+	snprintf(path, size, "%s/%s", folder, name);
+}
+
+bool
+volume_absent(const char *folder, const char *id)
+{
+	char path[HOST_PATH_MAX + VOLUME_NAME_MAX];
+	struct stat status;
+	image_path(folder, id, path, sizeof path);
+	return lstat(path, &status) != 0 && errno == ENOENT;
+}
+
 bool
 volume_remove(const char *folder, const char *id, struct failure *failure)
 {
-	char path[HOST_PATH_MAX + VOLUME_NAME_MAX], name[VOLUME_NAME_MAX];
-	volume_name(id, name);
-	snprintf(path, sizeof path, "%s/%s", folder, name);
+	char path[HOST_PATH_MAX + VOLUME_NAME_MAX];
+	image_path(folder, id, path, sizeof path);
 	return unlink(path) == 0 || errno == ENOENT || give_up(failure, KIND_ENGINE, "volume", errno, "removing the volume %s", id);
 }
 

@@ -292,8 +292,14 @@ int
 volume_open(int folder, const char *id, int64_t size, struct failure *failure)
 {
 	char name[VOLUME_NAME_MAX];
-	struct stat status;
 	volume_name(id, name);
+	return volume_open_as(folder, name, size, failure);
+}
+
+int
+volume_open_as(int folder, const char *name, int64_t size, struct failure *failure)
+{
+	struct stat status;
 	int image = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (image < 0 && errno == ENOENT) {
 		int made = volume_make(folder, size, failure);
@@ -306,9 +312,10 @@ volume_open(int folder, const char *id, int64_t size, struct failure *failure)
 	}
 	bool good = image >= 0 && fstat(image, &status) == 0 && S_ISREG(status.st_mode);
 	if (!good)
-		give_up(failure, KIND_ENGINE, "volume", image < 0 ? errno : EINVAL, "opening the volume %s", id);
+		give_up(failure, KIND_ENGINE, "volume", image < 0 ? errno : EINVAL, "opening the volume %.*s", (int)strcspn(name, "."), name);
 	if (good && !volume_lock(image, LOCK_EX))
-		good = give_up(failure, KIND_CONFLICT, "volume", 0, "the volume %s is in use: stop what has it first", id);
+		good = give_up(failure, KIND_CONFLICT, "volume", 0, "the volume %.*s is in use: stop what has it first",
+			(int)strcspn(name, "."), name);
 	if (good)
 		return image;
 	if (image >= 0)

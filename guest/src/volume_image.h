@@ -18,6 +18,9 @@ bool volume_room(int folder, int64_t needed, struct failure *failure);
 int volume_nameless(int folder, struct failure *failure);
 bool volume_name_it(int file, int folder, const char *name);
 
+/* volume_open by the file's name. */
+int volume_open_as(int folder, const char *name, int64_t size, struct failure *failure);
+
 /* Makes `to`, which is empty, equal to `from`: by sharing its blocks, where the file system can, or by copying all but its
  * holes. */
 bool volume_share_bytes(int from, int to);

@@ -4,18 +4,23 @@
  * device that is still letting go, to replay a journal, or to run mke2fs, and the server never waits. What it makes is held
  * by descriptors alone (the loop device clears itself with its last user, the mount is attached to nothing), so whoever dies
  * at whatever moment leaves nothing behind. The mount is known to no mount namespace but the sandbox's. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch.h"
 #include "syscalls.h"
 #include "volume.h"
+#include "volume_image.h"
 
 #define LOOP_MAJOR 7
 #define LOOP_ATTEMPTS 512 /* others take free devices between our look and our grasp */
@@ -26,6 +31,9 @@ struct answer {
 	bool mounted;
 	char reason[DETAIL_MAX];
 };
+
+/* What a mounter tells when it fails. */
+static struct report failed;
 
 /* The node of a loop device. Where /dev is not the kernel's own, a new device has none yet. */
 static int
@@ -174,20 +182,22 @@ make_mount(const struct volume_order *order, int64_t *size, struct failure *fail
 	return mount;
 }
 
-/* The whole life of the mounter. */
-static _Noreturn void
-mounter(const struct volume_order *order, int socket, int report)
+/* From then on the other descriptors of the server are not open here: the socket is 3, the report 4. */
+static void
+keep_only(int socket, int report)
 {
-	static struct report failed;
-	struct answer answer = {0};
-	char asked;
-	int namespace;
-	/* The server's other descriptors are not ours to keep open. */
 	socket = fcntl(socket, F_DUPFD_CLOEXEC, 5);
 	report = fcntl(report, F_DUPFD_CLOEXEC, 5);
 	if (socket < 0 || report < 0 || dup3(socket, 3, O_CLOEXEC) < 0 || dup3(report, 4, O_CLOEXEC) < 0 || k_close_range(5, ~0u) != 0)
 		_exit(1);
-	int mount = make_mount(order, &answer.size, &failed.failure);
+}
+
+/* Gives the mount to the child that asks for it: the end of a mounter. `failed` says why there is none. */
+static _Noreturn void
+deliver(const struct volume_order *order, int mount, struct answer answer)
+{
+	char asked;
+	int namespace;
 	answer.mounted = mount >= 0;
 	if (mount < 0 && order->id[0] != 0)
 		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
@@ -200,6 +210,123 @@ mounter(const struct volume_order *order, int socket, int report)
 		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
 	}
 	_exit(send_with(3, &answer, sizeof answer, mount) ? 0 : 1);
+}
+
+static _Noreturn void
+mounter(const struct volume_order *order, int socket, int report)
+{
+	struct answer answer = {0};
+	keep_only(socket, report);
+	int mount = make_mount(order, &answer.size, &failed.failure);
+	deliver(order, mount, answer);
+}
+
+#define SPARE_NAME "spare-"
+
+/* Removes what spares left whose process was killed. Those of others are locked. */
+static void
+sweep_spares(int folder)
+{
+	DIR *entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (entries == NULL)
+		return;
+	for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+		if (strncmp(entry->d_name, SPARE_NAME, strlen(SPARE_NAME)) != 0)
+			continue;
+		int image = openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (image >= 0 && flock(image, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(folder, entry->d_name, 0);
+		if (image >= 0)
+			close(image);
+	}
+	closedir(entries);
+}
+
+/* A mounter that begins before anybody asks: with a new image, which gets the name of the volume when it is claimed. */
+static _Noreturn void
+spare(struct volume_order order, int socket)
+{
+	struct answer answer = {0};
+	struct stat status;
+	char own[VOLUME_NAME_MAX], name[VOLUME_NAME_MAX];
+	int report;
+	launch_forget_arguments("spare");
+	keep_only(socket, 2);
+	snprintf(own, sizeof own, SPARE_NAME "%d", (int)getpid());
+	int folder = volume_folder(order.folder, &failed.failure);
+	if (folder >= 0)
+		sweep_spares(folder);
+	int image = folder < 0 ? -1 : volume_open_as(folder, own, order.size, &failed.failure);
+	int mount = image < 0 ? -1 : volume_attach(image, &failed.failure);
+	bool claimed = receive_with(3, order.id, sizeof order.id, &report) && report >= 0 && dup3(report, 4, O_CLOEXEC) == 4;
+	volume_name(order.id, name);
+	/* The claimed one may be there already, with files; and the disk may be full by now. */
+	bool good = claimed && mount >= 0 && fstat(image, &status) == 0 && volume_room(folder, 0, &failed.failure)
+		&& k_renameat2(folder, own, folder, name, K_RENAME_NOREPLACE) == 0;
+	if (!good && image >= 0)
+		unlinkat(folder, own, 0);
+	if (!claimed)
+		_exit(1); /* not needed any more */
+	if (good) {
+		answer.size = status.st_size;
+		deliver(&order, mount, answer);
+	}
+	if (mount >= 0)
+		close(mount);
+	if (image >= 0)
+		close(image);
+	mount = make_mount(&order, &answer.size, &failed.failure);
+	deliver(&order, mount, answer);
+}
+
+void
+volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size)
+{
+	struct volume_order order = {.size = size};
+	int ends[2];
+	if (kept->pid > 0 && (kept->socket >= 0 || waitpid(kept->pid, NULL, WNOHANG) == 0))
+		return;
+	*kept = (struct volume_spare){.socket = -1};
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return;
+	snprintf(order.folder, sizeof order.folder, "%s", folder);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		spare(order, ends[0]);
+	}
+	close(ends[0]);
+	if (pid > 0)
+		*kept = (struct volume_spare){.pid = pid, .socket = ends[1], .size = size};
+	else
+		close(ends[1]);
+}
+
+void
+volume_drop_spare(struct volume_spare *kept)
+{
+	if (kept->pid <= 0)
+		return;
+	if (kept->socket >= 0)
+		close(kept->socket); /* which it takes as its end */
+	kept->socket = -1;
+	if (waitpid(kept->pid, NULL, WNOHANG) != 0)
+		kept->pid = 0;
+}
+
+pid_t
+volume_claim_spare(struct volume_spare *kept, const struct volume_order *order, int *peer, int report)
+{
+	pid_t pid = kept->pid;
+	if (pid <= 0 || kept->socket < 0 || kept->size != order->size || order->id[0] == 0)
+		return 0;
+	if (!send_with(kept->socket, order->id, sizeof order->id, report)) {
+		volume_drop_spare(kept);
+		return 0;
+	}
+	*peer = kept->socket;
+	*kept = (struct volume_spare){.socket = -1};
+	return pid;
 }
 
 pid_t

@@ -77,6 +77,11 @@ public interface Machine {
    */
   void destroy();
 
+  /** As {@link #destroy}, when its volume is of no use any more and may go with it. */
+  default void discard() {
+    destroy();
+  }
+
   private SandboxException notSupported(String what) {
     return new SandboxException(
         ErrorCode.NOT_SUPPORTED, "the engine of " + id() + " cannot " + what + " a machine");

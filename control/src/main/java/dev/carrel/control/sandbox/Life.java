@@ -155,6 +155,7 @@ final class Life {
 
   /** Ends a box that never had an owner. */
   void discard(RunningSandbox box) {
+    box.discard();
     box.destroy(Duration.ZERO);
     listeners.forEach(listener -> listener.removed(box.id()));
     volumes.drop(box.row());
@@ -395,6 +396,9 @@ final class Life {
     RunningSandbox live = running.getOrDefault(id, lingering.get(id));
     if (live != null) {
       live.takeUnsaved(); // nobody will read its counters
+      if (row.volume() != null && row.volume().name() == null) {
+        live.discard();
+      }
       end(live, Duration.ZERO);
     }
     if (remains(id)) {

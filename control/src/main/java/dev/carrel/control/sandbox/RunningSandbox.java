@@ -71,6 +71,7 @@ public final class RunningSandbox {
   private volatile boolean unsaved;
   private volatile boolean ending;
   private volatile boolean paused;
+  private volatile boolean discarded;
   private volatile long workedMillis;
   private long sampledMillis;
   private long sampledCpu;
@@ -313,7 +314,16 @@ public final class RunningSandbox {
         LOG.debug("sandbox {} does not listen to words: {}", id(), e.message());
       }
     }
-    machine.destroy();
+    if (discarded) {
+      machine.discard();
+    } else {
+      machine.destroy();
+    }
+  }
+
+  /** Nobody will need its volume: it may go with the machine. */
+  void discard() {
+    discarded = true;
   }
 
   void paused(boolean newPaused) {

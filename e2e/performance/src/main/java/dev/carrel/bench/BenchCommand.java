@@ -231,7 +231,7 @@ public final class BenchCommand implements Callable<Integer> {
       Soak cold = new Soak(server);
       cold.run(report, 1_000, "cold", COLD);
       ids.addAll(cold.ids());
-      Leftovers.count(server, ids).report(report);
+      Leftovers.settled(server, ids).report(report);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.carrel.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -25,6 +26,7 @@ public record Leftovers(
   private static final Pattern VOLUME = Pattern.compile("(vo|sn)[a-z2-7]{14}.*");
   private static final Path ID_REGISTRY = Path.of("/run/carrel-ids");
   private static final int CGROUP_DEPTH = 8;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
    * Counts what there is.
@@ -44,6 +46,19 @@ public record Leftovers(
         names(server.volumeDirectory(), VOLUME).size(),
         loopDevices(server.volumeDirectory()),
         idSlots(run));
+  }
+
+  /**
+   * As {@link #count}, when the last volume has had its moment: its loop device goes after it, and
+   * one is kept a little for the sandbox that may come next.
+   */
+  public static Leftovers settled(ServerProcess server, Set<String> ids)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (loopDevices(server.volumeDirectory()) > 0 && System.nanoTime() < end) {
+      Thread.sleep(Duration.ofMillis(50));
+    }
+    return count(server, ids);
   }
 
   /** Nothing of any kind. */

@@ -67,8 +67,8 @@ public final class Soak {
   }
 
   /** What is left of all sandboxes so far. */
-  public Leftovers leftovers() throws IOException {
-    return Leftovers.count(server, ids);
+  public Leftovers leftovers() throws IOException, InterruptedException {
+    return Leftovers.settled(server, ids);
   }
 
   void run(Report report, int count, String kind, String fields) throws Exception {

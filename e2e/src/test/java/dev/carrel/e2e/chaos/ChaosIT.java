@@ -3,6 +3,7 @@ package dev.carrel.e2e.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.engine.testkit.Leftovers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -112,6 +113,8 @@ class ChaosIT {
     world.removeSnapshots();
     // Volumes of warm sandboxes whose server was killed are nobody's: the sweep finds those.
     Eventually.holds("the sweep has looked", PATIENCE, () -> Residue.volumes(folder).isEmpty());
+    // A loop device is let go a moment after its volume; and one may be there for the next sandbox.
+    Eventually.holds("no loop device", PATIENCE, () -> Leftovers.loops(folder).isEmpty());
     assertThat(Residue.onHost(ledger.ids(), folder)).isEmpty();
   }
 

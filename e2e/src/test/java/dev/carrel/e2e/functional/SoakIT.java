@@ -42,7 +42,7 @@ class SoakIT {
       assertThat(alive.cgroups()).isGreaterThanOrEqualTo(2);
       assertThat(alive.folders()).isEqualTo(2);
       density.removeAll(boxes);
-      assertThat(Leftovers.count(server, Set.copyOf(boxes)).none()).isTrue();
+      assertThat(Leftovers.settled(server, Set.copyOf(boxes)).none()).isTrue();
     }
   }
 

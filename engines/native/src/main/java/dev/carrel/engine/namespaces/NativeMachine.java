@@ -202,10 +202,19 @@ final class NativeMachine implements Machine {
 
   @Override
   public void destroy() {
+    destroy(Frame.of(Frame.DESTROY));
+  }
+
+  @Override
+  public void discard() {
+    destroy(Frame.of(Frame.DESTROY).with(Frame.DISCARD, 1));
+  }
+
+  private void destroy(Frame request) {
     if (!destroyed && Files.exists(folder)) {
       Frame answer;
       try {
-        answer = server.ask(Frame.of(Frame.DESTROY).with(Frame.ID, id().value())).getLast();
+        answer = server.ask(request.with(Frame.ID, id().value())).getLast();
       } catch (IOException e) {
         throw new SandboxException(
             ErrorCode.ENGINE_FAILED, "destroying " + id() + ": " + e.getMessage(), e);

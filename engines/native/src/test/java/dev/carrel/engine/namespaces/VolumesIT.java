@@ -73,6 +73,70 @@ final class VolumesIT extends MachineTests {
   }
 
   @Test
+  void volumesMadeAheadAreNewAndKeepTheirFiles() {
+    VolumeId first = VolumeId.random();
+    VolumeId second = VolumeId.random();
+    Machine one = start(on(first));
+    shell(one, "echo one > file");
+    Eventually.holds("one is made ahead", SOON, () -> spares() == 1);
+    Machine two = start(on(second));
+    assertThat(shell(two, "ls -A; stat -c '%u %g %a' .").stdout()).isEqualTo("1000 1000 755\n");
+    shell(two, "echo two > file");
+    one.destroy();
+    two.destroy();
+
+    // Whatever is made ahead by now, these two are there already.
+    assertThat(shell(start(on(first)), "cat file").stdout()).isEqualTo("one\n");
+    assertThat(shell(start(on(second)), "cat file").stdout()).isEqualTo("two\n");
+  }
+
+  @Test
+  void volumeMadeAheadGoesWhenNobodyWantsIt() {
+    start(on(VolumeId.random()));
+    Eventually.holds("one is made ahead", SOON, () -> spares() == 1);
+
+    Eventually.holds(
+        "it is gone",
+        SOON,
+        () -> spares() == 0 && Leftovers.loops(runDirectory()).size() == 1);
+  }
+
+  @Test
+  void volumeMadeAheadOutlivesNoServer() {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    Eventually.holds("one is made ahead", SOON, () -> spares() == 1);
+    kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+
+    Eventually.holds(
+        "only the sandbox's is left",
+        SOON,
+        () -> spares() == 0 && Leftovers.loops(runDirectory()).size() == 1);
+    assertThat(shell(machine, "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  @Test
+  void discardedMachineTakesItsVolumeAlong() {
+    VolumeId volume = VolumeId.random();
+    Machine machine = start(on(volume));
+    shell(machine, "head -c 5000000 /dev/urandom > big; (sleep 1000 > busy &)");
+
+    machine.discard();
+
+    assertThat(image(volume)).doesNotExist();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+    assertThat(engine().volumes().orElseThrow().list()).doesNotContain(volume);
+    Eventually.holds(
+        "no loop device is left", SOON, () -> Leftovers.loops(runDirectory()).isEmpty());
+    assertThat(shell(start(on(volume)), "ls -A").stdout()).as("a new one").isEmpty();
+  }
+
+  private int spares() {
+    String[] names = runDirectory().resolve("volumes").toFile().list((_, name) -> name.startsWith("spare-"));
+    return names == null ? 0 : names.length;
+  }
+
+  @Test
   void smallestVolumeIsToldAsItIs() {
     var tiny = new Limits(DataSize.ofMebibytes(64), 1, 64, DataSize.ofMebibytes(1), 256);
     Machine machine = start(new MachineSpec(new RootImage.Host(), tiny, null, VolumeId.random()));
@@ -101,7 +165,8 @@ final class VolumesIT extends MachineTests {
 
     assertThat(Files.readAllBytes(image(volume))).as("nothing was written to it").isEqualTo(before);
     assertThat(Leftovers.of(id.value(), runDirectory())).isEmpty();
-    assertThat(Leftovers.loops(runDirectory())).isEmpty();
+    Eventually.holds(
+        "no loop device is left", SOON, () -> Leftovers.loops(runDirectory()).isEmpty());
     assertThat(shell(start(on(VolumeId.random())), "echo on").stdout()).isEqualTo("on\n");
   }
 
@@ -262,6 +327,7 @@ final class VolumesIT extends MachineTests {
         first.destroy();
       }
     } finally {
+      Eventually.holds("nobody uses the disk", SOON, () -> Leftovers.loops(disk).isEmpty());
       run("umount", disk.toString());
       Files.delete(disk);
     }

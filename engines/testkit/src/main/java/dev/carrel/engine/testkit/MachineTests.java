@@ -17,6 +17,7 @@ import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -71,7 +72,10 @@ public abstract class MachineTests {
     engine().close();
     List<String> ids = machines.stream().map(machine -> machine.id().value()).toList();
     assertThat(Leftovers.of(ids, runDirectory)).isEmpty();
-    assertThat(Leftovers.loops(runDirectory)).isEmpty();
+    Eventually.holds(
+        "no loop device is left",
+        Duration.ofSeconds(10),
+        () -> Leftovers.loops(runDirectory()).isEmpty());
     Leftovers.delete(runDirectory);
   }
 

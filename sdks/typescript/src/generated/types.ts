@@ -1499,6 +1499,18 @@ export const readLanguageList = (wire: Wire): LanguageList => ({
   languages: ((items: Wire[]) => items.map(readLanguageInfo))(wire.languages),
 });
 
+/** `LinkTerminal` of the contract. */
+export interface LinkTerminal {
+  expiresInSeconds: number | null;
+  /** Whether its holder may type. */
+  write: boolean | null;
+}
+
+export const readLinkTerminal = (wire: Wire): LinkTerminal => ({
+  expiresInSeconds: wire.expires_in_seconds ?? null,
+  write: wire.write ?? null,
+});
+
 /** `Measure` of the contract. */
 export interface Measure {
   name: string;
@@ -1542,6 +1554,26 @@ export const writeNetworkPolicy = (given: NetworkPolicy): Wire => ({
   presets: given.presets,
   max_bytes: given.maxBytes,
   bytes_per_second: given.bytesPerSecond,
+});
+
+/** `OpenTerminal` of the contract. */
+export interface OpenTerminal {
+  /** A line of shell, or a program with its arguments; without it a login shell. */
+  command: string | string[] | null;
+  /** Absolute; /workspace without it. */
+  cwd: string | null;
+  env: Record<string, string> | null;
+  size: TerminalSize | null;
+  /** Names of secrets that it gets besides the sandbox's own. */
+  secrets: string[] | null;
+}
+
+export const readOpenTerminal = (wire: Wire): OpenTerminal => ({
+  command: wire.command ?? null,
+  cwd: wire.cwd ?? null,
+  env: wire.env ?? null,
+  size: optional(readTerminalSize, wire.size),
+  secrets: wire.secrets ?? null,
 });
 
 /** `OutputChunk` of the contract. */
@@ -1999,6 +2031,23 @@ export interface SnapshotList {
 
 export const readSnapshotList = (wire: Wire): SnapshotList => ({
   snapshots: ((items: Wire[]) => items.map(readSnapshotInfo))(wire.snapshots),
+});
+
+/** `TerminalLink` of the contract. */
+export interface TerminalLink {
+  /** Of the WebSocket. */
+  url: string;
+  /** The same on this server, by whatever name it is addressed. */
+  path: string;
+  write: boolean;
+  expiresAt: Date;
+}
+
+export const readTerminalLink = (wire: Wire): TerminalLink => ({
+  url: wire.url,
+  path: wire.path,
+  write: wire.write,
+  expiresAt: time(wire.expires_at),
 });
 
 /** `TerminalSize` of the contract. */

@@ -96,10 +96,12 @@ __all__ = [
     "Language",
     "LanguageInfo",
     "LanguageList",
+    "LinkTerminal",
     "Measure",
     "NetworkPolicy",
     "OnDanger",
     "OnIdle",
+    "OpenTerminal",
     "OutputChunk",
     "OutputEvent",
     "Permission",
@@ -125,6 +127,7 @@ __all__ = [
     "SkippedArtifact",
     "SnapshotInfo",
     "SnapshotList",
+    "TerminalLink",
     "TerminalSize",
     "TextEvent",
     "UsageList",
@@ -1848,6 +1851,21 @@ class LanguageList:
 
 
 @dataclass(frozen=True)
+class LinkTerminal:
+    """`LinkTerminal` of the contract."""
+    expires_in_seconds: int | None = None
+    write: bool | None = None
+    """Whether its holder may type."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            expires_in_seconds=wire.get("expires_in_seconds"),
+            write=wire.get("write"),
+        )
+
+
+@dataclass(frozen=True)
 class Measure:
     """`Measure` of the contract."""
     name: str
@@ -1898,6 +1916,29 @@ class NetworkPolicy:
             "max_bytes": self.max_bytes,
             "bytes_per_second": self.bytes_per_second,
         }
+
+
+@dataclass(frozen=True)
+class OpenTerminal:
+    """`OpenTerminal` of the contract."""
+    command: Union[str, list[str]] | None = None
+    """A line of shell, or a program with its arguments; without it a login shell."""
+    cwd: str | None = None
+    """Absolute; /workspace without it."""
+    env: dict[str, str] | None = None
+    size: TerminalSize | None = None
+    secrets: list[str] | None = None
+    """Names of secrets that it gets besides the sandbox's own."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            command=wire.get("command"),
+            cwd=wire.get("cwd"),
+            env=wire.get("env"),
+            size=optional(TerminalSize.from_wire, wire.get("size")),
+            secrets=wire.get("secrets"),
+        )
 
 
 @dataclass(frozen=True)
@@ -2412,6 +2453,26 @@ class SnapshotList:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             snapshots=(lambda items: [SnapshotInfo.from_wire(item) for item in items])(wire["snapshots"]),
+        )
+
+
+@dataclass(frozen=True)
+class TerminalLink:
+    """`TerminalLink` of the contract."""
+    url: str
+    """Of the WebSocket."""
+    path: str
+    """The same on this server, by whatever name it is addressed."""
+    write: bool
+    expires_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            url=wire["url"],
+            path=wire["path"],
+            write=wire["write"],
+            expires_at=time(wire["expires_at"]),
         )
 
 

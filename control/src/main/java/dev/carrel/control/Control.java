@@ -34,6 +34,7 @@ import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.control.terminal.Terminals;
 import dev.carrel.control.transfer.Exports;
 import dev.carrel.control.transfer.Imports;
 import dev.carrel.control.transfer.Uploads;
@@ -91,6 +92,7 @@ public final class Control implements AutoCloseable {
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
   private final Ports ports;
+  private final Terminals terminals;
   private final Validator validator;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
@@ -198,6 +200,7 @@ public final class Control implements AutoCloseable {
     uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
     sandboxes.listen(uploads);
     ports = new Ports(sandboxes, accessTokens, audit);
+    terminals = new Terminals(sandboxes, execs, accessTokens, audit);
     bridge = new Bridge(sandboxes, contexts, files);
     validator = new Validator(sandboxes, creates, execs, contexts);
     sandboxes.pools().warmUp(contexts);
@@ -346,6 +349,11 @@ public final class Control implements AutoCloseable {
   /** What listens in sandboxes. */
   public Ports ports() {
     return ports;
+  }
+
+  /** Shells that outlive those who look at them. */
+  public Terminals terminals() {
+    return terminals;
   }
 
   public Audit audit() {

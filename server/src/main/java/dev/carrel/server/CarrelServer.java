@@ -87,7 +87,7 @@ public final class CarrelServer implements AutoCloseable {
     Authenticator keys =
         token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
     var address = new PublicAddress(settings.publicUrl());
-    var api = new RestApi(control, address);
+    var api = new RestApi(control, keys, address);
     var hosts = SandboxHosts.of(settings.sandboxDomain(), listening.isLoopbackAddress(), false);
     var guard = new HostGuard(listening.isLoopbackAddress(), settings.allowedHosts(), hosts);
     var e2b = new E2bApi(control, keys, hosts);

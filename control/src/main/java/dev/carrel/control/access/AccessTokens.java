@@ -3,6 +3,7 @@ package dev.carrel.control.access;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.ExportId;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
@@ -33,6 +34,8 @@ public final class AccessTokens {
   private static final String ALGORITHM = "HmacSHA256";
   private static final int KEY_BYTES = 32;
   private static final int TOKEN_CHARS = 40;
+  private static final String READ = "read";
+  private static final String WRITE = "write";
   private static final Set<PosixFilePermission> OWNER =
       EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
 
@@ -92,6 +95,41 @@ public final class AccessTokens {
     return opens("port\n" + sandbox + "\n" + port, token, now);
   }
 
+  /** Opens a terminal until a moment, to look at or to type as well. */
+  public String ofTerminal(SandboxId sandbox, ExecId terminal, boolean writes, Instant end) {
+    return word(writes) + "." + until(what(sandbox, terminal, writes), end.getEpochSecond());
+  }
+
+  /** What a link's token lets one do with this terminal now. */
+  public Optional<TerminalGrant> opensTerminal(
+      SandboxId sandbox, ExecId terminal, String token, Instant now) {
+    int dot = token.indexOf('.');
+    if (dot < 0) {
+      return Optional.empty();
+    }
+    boolean writes = token.substring(0, dot).equals(WRITE);
+    String rest = token.substring(dot + 1);
+    boolean known = word(writes).equals(token.substring(0, dot));
+    return known && opens(what(sandbox, terminal, writes), rest, now)
+        ? Optional.of(new TerminalGrant(writes, Instant.ofEpochSecond(end(rest))))
+        : Optional.empty();
+  }
+
+  /**
+   * What a link to a terminal is good for.
+   *
+   * @param writes whether one may type, too
+   */
+  public record TerminalGrant(boolean writes, Instant end) {}
+
+  private static String word(boolean writes) {
+    return writes ? WRITE : READ;
+  }
+
+  private static String what(SandboxId sandbox, ExecId terminal, boolean writes) {
+    return "terminal\n" + sandbox + "\n" + terminal + "\n" + word(writes);
+  }
+
   /** Opens what was exported until a moment. */
   public String ofExport(ExportId export, Instant end) {
     return until("export\n" + export, end.getEpochSecond());
@@ -111,8 +149,12 @@ public final class AccessTokens {
     if (dot < 1 || dot > 12 || !token.substring(0, dot).chars().allMatch(Character::isDigit)) {
       return false;
     }
-    long end = Long.parseLong(token.substring(0, dot));
+    long end = end(token);
     return same(until(what, end), token) && now.getEpochSecond() < end;
+  }
+
+  private static long end(String token) {
+    return Long.parseLong(token.substring(0, token.indexOf('.')));
   }
 
   private static Caller owner(Sandbox sandbox) {

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param secrets names of those that this command gets besides the sandbox's own
  * @param artifacts files to sign when it has ended, besides those in the folder of outputs
  * @param from offset from which the stream shows the output, for a request that was sent before
+ * @param busy whether the sandbox is in use for as long as it runs; otherwise only while somebody
+ *     looks at it or it works
  */
 @SuppressWarnings("ArrayRecordComponent") // written once, never compared
 public record ExecStart(
@@ -24,38 +26,53 @@ public record ExecStart(
     @Nullable RequestKey key,
     long from,
     List<String> secrets,
-    List<String> artifacts) {
+    List<String> artifacts,
+    boolean busy) {
   public ExecStart {
     secrets = List.copyOf(secrets);
     artifacts = List.copyOf(artifacts);
   }
 
   public static ExecStart of(Command command) {
-    return new ExecStart(command, null, false, null, null, 0, List.of(), List.of());
+    return new ExecStart(command, null, false, null, null, 0, List.of(), List.of(), true);
   }
 
   public ExecStart inBackground() {
-    return new ExecStart(command, otherwise, true, input, key, from, secrets, artifacts);
+    return new ExecStart(command, otherwise, true, input, key, from, secrets, artifacts, busy);
+  }
+
+  /** The sandbox is in use for as long as this runs. */
+  public ExecStart whileItRuns() {
+    return new ExecStart(
+        command, otherwise, background, input, key, from, secrets, artifacts, true);
   }
 
   public ExecStart withInput(byte[] newInput) {
     return new ExecStart(
-        command.withStdin(true), otherwise, background, newInput, key, from, secrets, artifacts);
+        command.withStdin(true),
+        otherwise,
+        background,
+        newInput,
+        key,
+        from,
+        secrets,
+        artifacts,
+        busy);
   }
 
   /** As sent, or sent again to see the output from {@code newFrom} on. */
   public ExecStart withKey(RequestKey newKey, long newFrom) {
     return new ExecStart(
-        command, otherwise, background, input, newKey, newFrom, secrets, artifacts);
+        command, otherwise, background, input, newKey, newFrom, secrets, artifacts, busy);
   }
 
   public ExecStart withSecrets(String... newSecrets) {
     return new ExecStart(
-        command, otherwise, background, input, key, from, List.of(newSecrets), artifacts);
+        command, otherwise, background, input, key, from, List.of(newSecrets), artifacts, busy);
   }
 
   public ExecStart withArtifacts(String... newArtifacts) {
     return new ExecStart(
-        command, otherwise, background, input, key, from, secrets, List.of(newArtifacts));
+        command, otherwise, background, input, key, from, secrets, List.of(newArtifacts), busy);
   }
 }

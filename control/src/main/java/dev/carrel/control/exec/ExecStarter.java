@@ -178,8 +178,8 @@ final class ExecStarter {
     box.takeSlot();
     boolean brief = asked.request().background() || command.terminal() != null;
     Runnable leave = brief ? () -> {} : asked.place().hold();
-    // Also in the background: what runs is work.
-    RunningSandbox.Use use = sandbox.use();
+    // Also in the background: what runs is work. A shell that nobody looks at only waits.
+    RunningSandbox.Use use = asked.request().busy() ? sandbox.use() : () -> {};
     boolean begun = false;
     try {
       Exec exec = beginning(sandbox, command, asked);

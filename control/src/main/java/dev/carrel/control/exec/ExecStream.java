@@ -131,6 +131,11 @@ public final class ExecStream implements AutoCloseable {
     return offset - unseen;
   }
 
+  /** Bytes that there are so far. */
+  public long end() {
+    return log.end();
+  }
+
   /** The folded result; waits for the end. */
   public ExecResult result() throws InterruptedException {
     if (pinning) {

@@ -7,6 +7,7 @@ import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.terminal.TerminalStart;
 import dev.carrel.protocols.carrel.OpenTerminal;
 import dev.carrel.protocols.carrel.TerminalClosed;
 import dev.carrel.protocols.carrel.TerminalInput;
@@ -21,18 +22,14 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** {@code carrel.v1.TerminalService}: keys one way, the screen the other. */
 final class TerminalCalls {
   private static final int KILL = 9;
   private static final int PIECE = 64 * 1024;
-  private static final List<String> SHELL = List.of("/bin/bash", "-l");
-  private static final List<String> ANY_SHELL = List.of("/bin/sh", "-l");
 
   private final Execs execs;
   private final Sessions sessions;
@@ -60,8 +57,8 @@ final class TerminalCalls {
       throw SandboxException.invalid("open", "must be the first message");
     }
     SandboxId sandbox = sessions.require(call.caller(), first.getOpen().getSandbox());
-    // In the background: a terminal lives as long as its call, which may be for days.
-    ExecStart start = start(first.getOpen()).inBackground();
+    // Its end is that of the call, which may be in days: until then the sandbox is in use.
+    ExecStart start = start(first.getOpen()).whileItRuns();
     try (ExecStream stream = execs.start(call.caller(), sandbox, start).keepUp()) {
       var terminal = new Terminal(call, sandbox, stream.id());
       boolean over = false;
@@ -81,25 +78,14 @@ final class TerminalCalls {
     }
   }
 
-  // NullAway does not see the annotation of an array in a class file.
-  @SuppressWarnings("NullAway")
   private static ExecStart start(OpenTerminal open) {
-    Command.TerminalSize size =
-        open.hasSize() ? size(open.getSize()) : new Command.TerminalSize(24, 80);
-    Map<String, String> environment = new HashMap<>(open.getEnvMap());
-    environment.putIfAbsent("TERM", "xterm-256color");
-    boolean shell = open.getCommandCount() == 0;
-    var command =
-        new Command(
-            shell ? SHELL : open.getCommandList(),
-            environment,
+    return new TerminalStart(
+            open.getCommandList(),
+            open.getEnvMap(),
             open.getCwd().isEmpty() ? null : SessionFiles.absolute(open.getCwd()),
-            size,
-            null,
-            true);
-    var otherwise =
-        shell ? new Command(ANY_SHELL, environment, command.cwd(), size, null, true) : null;
-    return new ExecStart(command, otherwise, true, null, null, 0, open.getSecretsList(), List.of());
+            open.hasSize() ? size(open.getSize()) : TerminalStart.USUAL_SIZE,
+            open.getSecretsList())
+        .execStart();
   }
 
   /** Whether the command has ended by itself. */

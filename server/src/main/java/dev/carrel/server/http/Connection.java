@@ -26,12 +26,16 @@ final class Connection {
     SHUTTING_DOWN
   }
 
+  /** A client that takes not a byte for so long will not take any. */
+  private static final Duration STALLED = Duration.ofSeconds(20);
+
   private final ConnectionContext context;
   private final Thread thread;
   private final AtomicReference<Call> call = new AtomicReference<>(Call.STEADY);
   private boolean settled;
   private volatile long callSince;
   private volatile long readingSince;
+  private volatile long sendingSince;
 
   Connection(ConnectionContext context, Thread thread) {
     this.context = context;
@@ -58,6 +62,16 @@ final class Connection {
 
   void heardFromClient() {
     readingSince = 0;
+  }
+
+  /** Until {@link #sent} the client is expected to take what it is sent. */
+  void sending() {
+    long now = System.nanoTime();
+    sendingSince = now == 0 ? 1 : now;
+  }
+
+  void sent() {
+    sendingSince = 0;
   }
 
   /** From now on the request ends with an interrupt when the client goes away. */
@@ -158,6 +172,10 @@ final class Connection {
     long now = System.nanoTime();
     long since = readingSince;
     if (since != 0 && now - since > readTimeout.toNanos()) {
+      context.serverSocket().close();
+    }
+    long sending = sendingSince;
+    if (sending != 0 && now - sending > STALLED.toNanos()) {
       context.serverSocket().close();
     }
     if (call.get() == Call.CANCELLABLE

@@ -19,6 +19,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.BiConsumer;
@@ -85,7 +86,8 @@ public final class Exchange {
     match = newMatch;
   }
 
-  void authenticated(Caller newCaller) {
+  /** Whom the request comes from, as the route itself has found out. */
+  public void authenticated(Caller newCaller) {
     caller = newCaller;
   }
 
@@ -367,16 +369,21 @@ public final class Exchange {
    * this thread; when the handler is done it must call {@link #hangUp}.
    */
   public WebSocket webSocket() {
-    return upgrade(false);
+    return webSocket(Map.of(), WebSocket.DROPPED);
   }
 
-  /** As {@link #webSocket}, and what the client says is there to be received. */
+  /** As {@link #webSocket()}, and what the client says is there to be received. */
   public WebSocket conversation() {
-    return upgrade(true);
+    return webSocket(Map.of(), new Inbox(connection));
   }
 
-  private WebSocket upgrade(boolean listening) {
-    WebSocket socket = WebSocket.open(this, connection, listening);
+  /**
+   * As {@link #webSocket()}, for a client whose messages are taken as they come.
+   *
+   * @param headers of the answer, besides those that the protocol wants
+   */
+  public WebSocket webSocket(Map<String, String> headers, WebSocket.Messages messages) {
+    WebSocket socket = WebSocket.open(this, connection, headers, messages);
     status = Status.SWITCHING_PROTOCOLS_101.code();
     upgraded = true;
     return socket;
@@ -407,6 +414,11 @@ public final class Exchange {
   /** How long to wait for something to send before a sign of life is due. */
   public Duration patience() {
     return limits.keepAlive;
+  }
+
+  /** Whether this thread was interrupted because the server stops, and not by the client. */
+  public boolean shuttingDown() {
+    return connection.shuttingDown();
   }
 
   /** Ends the connection, which has its answer. */

@@ -25,7 +25,7 @@ public final class Fields {
   }
 
   /** An empty body counts as an empty object. */
-  static Fields parse(byte[] body) {
+  public static Fields parse(byte[] body) {
     JsonNode node = body.length == 0 ? JsonNodeFactory.instance.objectNode() : Json.parse(body);
     if (!node.isObject()) {
       throw SandboxException.invalid("body", "must be a JSON object");

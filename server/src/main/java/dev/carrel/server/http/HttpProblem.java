@@ -64,7 +64,8 @@ public final class HttpProblem extends RuntimeException {
         allow);
   }
 
-  static HttpProblem unauthenticated(String detail) {
+  /** 401. */
+  public static HttpProblem unauthenticated(String detail) {
     return new HttpProblem(
         401,
         ErrorCode.UNAUTHENTICATED.wireName(),

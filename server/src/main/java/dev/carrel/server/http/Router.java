@@ -56,6 +56,11 @@ public final class Router {
     return add(method, template, Access.OPEN, handler);
   }
 
+  /** For one that sees to tokens and to where a browser comes from itself. */
+  public Router own(String method, String template, Handler handler) {
+    return add(method, template, Access.OWN, handler);
+  }
+
   /** All methods, for one that sees to everything itself. */
   public Router any(String template, Handler handler) {
     return add(Route.ANY, template, Access.OWN, handler);

@@ -2,68 +2,122 @@ package dev.carrel.server.http;
 
 import dev.carrel.spi.SandboxException;
 import io.helidon.common.buffers.BufferData;
-import io.helidon.common.buffers.DataReader;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
-import java.io.ByteArrayOutputStream;
+import io.helidon.webserver.ServerConnectionException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.Locale;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A WebSocket (RFC 6455). What the client says is either kept for {@link #receive}, or read and
- * dropped. One thread sends and receives, another reads.
+ * A WebSocket (RFC 6455). One thread sends, another reads and hands on what came, or keeps it for
+ * {@link #receive}. A client that
+ * takes nothing for a while is cut off. After a close nothing is sent any more.
  */
 public final class WebSocket {
   public static final HeaderName KEY = HeaderNames.create("Sec-WebSocket-Key");
+  public static final HeaderName PROTOCOL = HeaderNames.create("Sec-WebSocket-Protocol");
   static final HeaderName VERSION = HeaderNames.create("Sec-WebSocket-Version");
 
   /** The server ends in order. */
   public static final int NORMAL = 1000;
 
+  /** The server is about to stop. */
+  public static final int GOING_AWAY = 1001;
+
+  /** The client broke the protocol. */
+  static final int BROKEN = 1002;
+
+  /** A text that is none. */
+  static final int NOT_TEXT = 1007;
+
+  /** The client may not do what it did. */
+  public static final int REFUSED = 1008;
+
+  static final int TOO_BIG = 1009;
+
+  /** The server failed. */
+  public static final int FAILED = 1011;
+
   /** The client should come back later. */
   public static final int TRY_AGAIN = 1013;
 
+  static final int MAX_CONTROL = 125;
+
   private static final String MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   private static final int FINAL = 0x80;
-  private static final int MASKED = 0x80;
-  private static final int CONTINUATION = 0;
   private static final int TEXT = 1;
+  private static final int BINARY = 2;
   private static final int CLOSE = 8;
   private static final int PING = 9;
   private static final int PONG = 10;
-  private static final int MAX_CONTROL = 125;
-  private static final int MAX_MESSAGE = 64 * 1024;
-  private static final int MAX_WAITING = 16;
+  private static final int MAX_REASON = MAX_CONTROL - 2;
   private static final int LENGTH_16 = 126;
   private static final int LENGTH_64 = 127;
 
+  private static final Duration FAREWELL = Duration.ofSeconds(2);
+  private static final Logger LOG = LoggerFactory.getLogger(WebSocket.class);
+
   private final Connection connection;
   private final ReentrantLock writing = new ReentrantLock();
-  private final @Nullable BlockingQueue<Message> heard;
+  private final CountDownLatch over = new CountDownLatch(1);
+  private volatile boolean closed;
+  private volatile long heard = System.nanoTime();
+  private volatile boolean delivering;
+  private @Nullable Inbox inbox;
+
+  private WebSocket(Connection connection) {
+    this.connection = connection;
+  }
 
   /**
-   * Something that the client said.
-   *
-   * @param text whether it claims to be UTF-8; nobody has looked
+   * Takes what a client sends, message by message, on a thread of its own. Returns whether it wants
+   * more; if not, it has closed the socket.
    */
+  public interface Messages {
+    /** UTF-8, and valid. */
+    boolean text(WebSocket socket, byte[] utf8);
+
+    boolean binary(WebSocket socket, byte[] bytes);
+
+    /** Bytes of one message. */
+    int max();
+  }
+
+  /** Something that the client said; a text is UTF-8. */
   @SuppressWarnings("ArrayRecordComponent") // read once, never compared
   public record Message(boolean text, byte[] bytes) {}
 
-  private WebSocket(Connection connection, @Nullable BlockingQueue<Message> heard) {
-    this.connection = connection;
-    this.heard = heard;
-  }
+  /** For a client that has nothing to say: what it says is dropped. */
+  static final Messages DROPPED =
+      new Messages() {
+        @Override
+        public boolean text(WebSocket socket, byte[] utf8) {
+          return true;
+        }
+
+        @Override
+        public boolean binary(WebSocket socket, byte[] bytes) {
+          return true;
+        }
+
+        @Override
+        public int max() {
+          return 64 * 1024;
+        }
+      };
 
   /** Whether the request wants one. */
   static boolean isWanted(Exchange exchange) {
@@ -76,9 +130,10 @@ public final class WebSocket {
   /**
    * Answers with the switch to the protocol, and reads from now on.
    *
-   * @param listening whether what the client says is of interest
+   * @param headers of the answer, besides those that the protocol wants
    */
-  static WebSocket open(Exchange exchange, Connection connection, boolean listening) {
+  static WebSocket open(
+      Exchange exchange, Connection connection, Map<String, String> headers, Messages messages) {
     String key =
         exchange
             .header(KEY)
@@ -88,43 +143,124 @@ public final class WebSocket {
     if (!exchange.header(VERSION).map(String::strip).orElse("").equals("13")) {
       throw SandboxException.invalid("Sec-WebSocket-Version", "must be 13");
     }
-    var socket =
-        new WebSocket(connection, listening ? new ArrayBlockingQueue<>(MAX_WAITING) : null);
-    String answer =
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            + "Sec-WebSocket-Accept: "
-            + accept(key)
-            + "\r\n\r\n";
-    socket.write(answer.getBytes(StandardCharsets.US_ASCII));
-    connection.watchedBy(socket::read);
+    var socket = new WebSocket(connection);
+    socket.inbox = messages instanceof Inbox kept ? kept : null;
+    var answer =
+        new StringBuilder("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n")
+            .append("Connection: Upgrade\r\nSec-WebSocket-Accept: ")
+            .append(accept(key))
+            .append("\r\n");
+    headers.forEach((name, value) -> answer.append(name + ": " + value + "\r\n"));
+    socket.write(answer.append("\r\n").toString().getBytes(StandardCharsets.US_ASCII));
+    connection.watchedBy(() -> socket.read(messages));
     return socket;
+  }
+
+  private void read(Messages messages) {
+    var reader = new WebSocketReader(connection.reader(), this, messages);
+    try {
+      if (!reader.read()) {
+        // Bytes that nobody reads would make the system cut the connection before the client has
+        // seen why it ends.
+        connection.waitingForClient();
+        reader.drain();
+      }
+    } finally {
+      over.countDown();
+    }
   }
 
   /** Sends a text; its bytes are UTF-8. */
   public void send(byte[] text) {
-    frame(TEXT, text);
+    frame(TEXT, ByteBuffer.wrap(text));
+  }
+
+  /** Sends bytes; consumes the buffer. */
+  public void sendBinary(ByteBuffer bytes) {
+    frame(BINARY, bytes);
   }
 
   /** Waits for the next message; null when the time is over. */
   public @Nullable Message receive(Duration patience) throws InterruptedException {
-    if (heard == null) {
+    if (inbox == null) {
       throw new IllegalStateException("nobody listens");
     }
-    return heard.poll(patience.toNanos(), TimeUnit.NANOSECONDS);
+    return inbox.receive(patience);
   }
 
   /** Asks the client for a sign of life. */
   public void ping() {
-    frame(PING, new byte[0]);
+    frame(PING, ByteBuffer.allocate(0));
   }
 
+  void pong(byte[] payload) {
+    frame(PONG, ByteBuffer.wrap(payload));
+  }
+
+  /**
+   * Says why it ends; nothing is sent after that.
+   *
+   * @param reason in ASCII; what is too long is cut
+   */
   public void close(int code, String reason) {
     byte[] text = reason.getBytes(StandardCharsets.US_ASCII);
-    frame(CLOSE, ByteBuffer.allocate(2 + text.length).putShort((short) code).put(text).array());
+    int length = Math.min(text.length, MAX_REASON);
+    ByteBuffer payload =
+        ByteBuffer.allocate(2 + length).putShort((short) code).put(text, 0, length).flip();
+    writing.lock();
+    try {
+      frame(CLOSE, payload);
+      closed = true;
+    } finally {
+      writing.unlock();
+    }
   }
 
-  private void frame(int opcode, byte[] payload) {
-    int length = payload.length;
+  /** Answers the client's own close, with its code. */
+  void answerClose(byte[] payload) {
+    writing.lock();
+    try {
+      frame(CLOSE, ByteBuffer.wrap(payload, 0, Math.min(payload.length, 2)));
+      closed = true;
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  /** Whether it has said why it ends. */
+  public boolean closed() {
+    return closed;
+  }
+
+  /** As {@link #close}, and gives the client a moment to see it. */
+  public void closeAndWait(int code, String reason) {
+    close(code, reason);
+    try {
+      if (!over.await(FAREWELL.toMillis(), TimeUnit.MILLISECONDS)) {
+        LOG.debug("a client did not answer the end of its WebSocket");
+      }
+    } catch (InterruptedException e) {
+      // The client has gone, which is what we waited for; or the server stops, which is as good.
+      return;
+    }
+  }
+
+  /** How long nothing has come from the client; zero while what came is being taken. */
+  public Duration silence() {
+    return delivering ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - heard);
+  }
+
+  void heard() {
+    heard = System.nanoTime();
+  }
+
+  void delivering(boolean now) {
+    delivering = now;
+    heard();
+  }
+
+  private void frame(int opcode, ByteBuffer payload) {
+    int length = payload.remaining();
     ByteBuffer frame = ByteBuffer.allocate(length + 10);
     frame.put((byte) (FINAL | opcode));
     if (length <= MAX_CONTROL) {
@@ -143,85 +279,20 @@ public final class WebSocket {
   private void write(byte[] bytes) {
     writing.lock();
     try {
-      connection.context().dataWriter().writeNow(BufferData.create(bytes));
+      if (closed) {
+        return;
+      }
+      connection.sending();
+      try {
+        connection.context().dataWriter().writeNow(BufferData.create(bytes));
+      } catch (UncheckedIOException e) {
+        throw new ServerConnectionException("the client has gone", e);
+      } finally {
+        connection.sent();
+      }
     } finally {
       writing.unlock();
     }
-  }
-
-  /** Reads until the client closes, goes away or breaks the rules. */
-  private void read() {
-    DataReader reader = connection.reader();
-    var message = new ByteArrayOutputStream();
-    boolean text = false;
-    while (true) {
-      int first = reader.read() & 0xFF;
-      int opcode = first & 0x0F;
-      int second = reader.read() & 0xFF;
-      long length = length(reader, second & ~MASKED);
-      boolean control = opcode >= CLOSE;
-      // What a client sends must be masked, and is not much, in one frame or in many.
-      long most = control ? MAX_CONTROL : MAX_MESSAGE - message.size();
-      if ((second & MASKED) == 0 || length > most) {
-        return;
-      }
-      byte[] payload = unmasked(reader, (int) length);
-      if (opcode == CLOSE) {
-        frame(CLOSE, Arrays.copyOf(payload, Math.min(payload.length, 2)));
-        return;
-      }
-      if (opcode == PING) {
-        frame(PONG, payload);
-      }
-      if (control || heard == null) {
-        continue;
-      }
-      if (opcode != CONTINUATION) {
-        message.reset();
-        text = opcode == TEXT;
-      }
-      message.writeBytes(payload);
-      if ((first & FINAL) != 0 && !keep(new Message(text, message.toByteArray()))) {
-        return;
-      }
-      if ((first & FINAL) != 0) {
-        message.reset();
-      }
-    }
-  }
-
-  private static byte[] unmasked(DataReader reader, int length) {
-    byte[] mask = reader.readBytes(4);
-    // To read nothing would wait for something.
-    byte[] payload = length == 0 ? new byte[0] : reader.readBytes(length);
-    for (int i = 0; i < payload.length; i++) {
-      payload[i] ^= mask[i % 4];
-    }
-    return payload;
-  }
-
-  /** Waits for room, so that who says more than is answered waits too; false: it is all over. */
-  private boolean keep(Message message) {
-    try {
-      while (heard != null && !heard.offer(message, 1, TimeUnit.SECONDS)) {
-        if (!connection.isOpen()) {
-          return false;
-        }
-      }
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
-  }
-
-  private static long length(DataReader reader, int first) {
-    return switch (first) {
-      case LENGTH_16 -> ByteBuffer.wrap(reader.readBytes(2)).getShort() & 0xFFFF;
-      // A length that looks negative is far too much.
-      case LENGTH_64 -> ByteBuffer.wrap(reader.readBytes(8)).getLong() & Long.MAX_VALUE;
-      default -> first;
-    };
   }
 
   /** What a server answers to a client's key. */

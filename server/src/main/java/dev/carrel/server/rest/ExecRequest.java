@@ -87,7 +87,8 @@ record ExecRequest(
         key,
         from,
         secrets,
-        artifacts);
+        artifacts,
+        true);
   }
 
   /** The same line for an image that has no bash. */

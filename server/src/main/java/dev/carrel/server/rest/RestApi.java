@@ -1,6 +1,7 @@
 package dev.carrel.server.rest;
 
 import dev.carrel.control.Control;
+import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
@@ -12,11 +13,13 @@ import java.util.Optional;
 /** Every route of the native API over one control plane. */
 public final class RestApi {
   private final Control control;
+  private final Authenticator authenticator;
   private final PublicAddress address;
   private final Metrics metrics;
 
-  public RestApi(Control control, PublicAddress address) {
+  public RestApi(Control control, Authenticator authenticator, PublicAddress address) {
     this.control = control;
+    this.authenticator = authenticator;
     this.address = address;
     this.metrics = new Metrics(control);
   }
@@ -52,6 +55,7 @@ public final class RestApi {
     new PackageRoutes(control.packages()).addTo(router);
     new PortRoutes(control.ports(), address).addTo(router);
     new OutputRoutes(control.execs()).addTo(router);
+    new TerminalRoutes(control.terminals(), authenticator, address).addTo(router);
     new CodeRoutes(control.contexts(), control.validator()).addTo(router);
     new ValidateRoutes(control.validator()).addTo(router);
     new ContextRoutes(control.contexts()).addTo(router);

@@ -12,6 +12,7 @@ import dev.carrel.server.http.Router;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,7 +29,7 @@ class AccessTest {
   @Test
   void everyRouteButHealthAndDocsWantsAToken() {
     var router = new Router();
-    new RestApi(server.control(), new PublicAddress("")).addTo(router);
+    new RestApi(server.control(), _ -> Optional.empty(), new PublicAddress("")).addTo(router);
     for (Route route : router.routes()) {
       if (route.access() == Route.Access.OPEN) {
         continue;

@@ -13,6 +13,7 @@ import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -54,6 +55,7 @@ class DescriptionTest {
           Map.entry("ExportList", ExportRoutes.Page.class),
           Map.entry("ExportInfo", ExportRoutes.ExportView.class),
           Map.entry("Budget", BudgetRoutes.View.class),
+          Map.entry("TerminalLink", TerminalRoutes.LinkView.class),
           Map.entry("PortLink", PortRoutes.View.class),
           Map.entry("Artifact", ArtifactRoutes.View.class),
           Map.entry("ArtifactList", ArtifactRoutes.Page.class),
@@ -104,7 +106,7 @@ class DescriptionTest {
   @Test
   void everyRouteIsDescribedAndEveryDescribedRouteExists() {
     var router = new Router();
-    new RestApi(server.control(), new PublicAddress("")).addTo(router);
+    new RestApi(server.control(), _ -> Optional.empty(), new PublicAddress("")).addTo(router);
     Set<String> routes =
         router.routes().stream()
             .map(route -> route.method() + " " + route.template().replace("...", ""))
@@ -115,7 +117,7 @@ class DescriptionTest {
   @Test
   void onlyHealthTheDocsPageAndSignedLinksNeedNoToken() {
     var router = new Router();
-    new RestApi(server.control(), new PublicAddress("")).addTo(router);
+    new RestApi(server.control(), _ -> Optional.empty(), new PublicAddress("")).addTo(router);
     for (Route route : router.routes()) {
       JsonNode security =
           server

@@ -34,6 +34,8 @@ enum action {
 	CHECK_PERSONALITY,
 	CHECK_FIRST,  /* the first argument must not name PID 1 */
 	CHECK_SECOND, /* the second must not */
+	CHECK_NODE,   /* mknod of no device: gVisor asks for no privilege there */
+	CHECK_NODE_AT,
 	ACTIONS
 };
 
@@ -46,7 +48,7 @@ static const uint16_t common[] = {
 	__NR_sendfile, __NR_splice, __NR_tee, __NR_vmsplice, __NR_copy_file_range, __NR_statx, __NR_statfs, __NR_fstatfs,
 	__NR_getdents64, __NR_getcwd, __NR_chdir, __NR_fchdir, __NR_mkdirat, __NR_unlinkat, __NR_symlinkat, __NR_linkat,
 	__NR_renameat2, __NR_readlinkat, __NR_faccessat, __NR_fchmod, __NR_fchmodat, __NR_fchown, __NR_fchownat, __NR_utimensat,
-	__NR_umask, __NR_mknodat, __NR_dup, __NR_dup3, __NR_pipe2, __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_setxattr,
+	__NR_umask, __NR_dup, __NR_dup3, __NR_pipe2, __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_setxattr,
 	__NR_lsetxattr, __NR_fsetxattr, __NR_listxattr, __NR_llistxattr, __NR_flistxattr, __NR_removexattr, __NR_lremovexattr,
 	__NR_fremovexattr, __NR_inotify_init1, __NR_inotify_add_watch, __NR_inotify_rm_watch, __NR_io_setup, __NR_io_destroy,
 	__NR_io_submit, __NR_io_cancel, __NR_io_getevents, __NR_memfd_create,
@@ -84,7 +86,7 @@ static const uint16_t common[] = {
 	/* older forms of the above */
 	__NR_open, __NR_creat, __NR_stat, __NR_lstat, __NR_access, __NR_pipe, __NR_dup2, __NR_poll, __NR_select, __NR_getdents,
 	__NR_rename, __NR_renameat, __NR_mkdir, __NR_rmdir, __NR_link, __NR_unlink, __NR_symlink, __NR_readlink, __NR_chmod,
-	__NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat, __NR_mknod, __NR_epoll_create, __NR_epoll_wait,
+	__NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat, __NR_epoll_create, __NR_epoll_wait,
 	__NR_inotify_init, __NR_signalfd, __NR_eventfd, __NR_fork, __NR_vfork, __NR_getpgrp, __NR_pause, __NR_alarm, __NR_time,
 	__NR_arch_prctl,
 #else
@@ -98,7 +100,11 @@ static const struct {
 } checked[] = {{__NR_clone, CHECK_CLONE}, {435, ABSENT} /* clone3: its flags cannot be seen; libc then uses clone */,
 	{__NR_socket, CHECK_SOCKET}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
 	{__NR_prlimit64, CHECK_FIRST}, {__NR_sched_setaffinity, CHECK_FIRST}, {__NR_sched_setscheduler, CHECK_FIRST},
-	{__NR_sched_setparam, CHECK_FIRST}, {__NR_sched_setattr, CHECK_FIRST}, {__NR_setpriority, CHECK_SECOND}};
+	{__NR_sched_setparam, CHECK_FIRST}, {__NR_sched_setattr, CHECK_FIRST}, {__NR_setpriority, CHECK_SECOND},
+#ifdef __NR_mknod
+	{__NR_mknod, CHECK_NODE},
+#endif
+	{__NR_mknodat, CHECK_NODE_AT}};
 
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, value)
 #define ERROR(number) RETURN(SECCOMP_RET_ERRNO | (number))
@@ -118,6 +124,10 @@ static const struct sock_filter personality_check[] = {LOAD(args[0]), EQUAL(0, 1
 	ERROR(EPERM)};
 static const struct sock_filter first_check[] = {LOAD(args[0]), EQUAL(1, 0, 1), ERROR(EPERM), PASS};
 static const struct sock_filter second_check[] = {LOAD(args[1]), EQUAL(1, 0, 1), ERROR(EPERM), PASS};
+/* Of all that mknod makes, devices alone have this bit. */
+#define DEVICE_BIT 0020000
+static const struct sock_filter node_check[] = {LOAD(args[1]), ANY_BIT(DEVICE_BIT, 0, 1), ERROR(EPERM), PASS};
+static const struct sock_filter node_at_check[] = {LOAD(args[2]), ANY_BIT(DEVICE_BIT, 0, 1), ERROR(EPERM), PASS};
 
 static const struct {
 	const struct sock_filter *code;
@@ -129,6 +139,8 @@ static const struct {
 	[CHECK_PERSONALITY] = {personality_check, sizeof personality_check / sizeof *personality_check},
 	[CHECK_FIRST] = {first_check, sizeof first_check / sizeof *first_check},
 	[CHECK_SECOND] = {second_check, sizeof second_check / sizeof *second_check},
+	[CHECK_NODE] = {node_check, sizeof node_check / sizeof *node_check},
+	[CHECK_NODE_AT] = {node_at_check, sizeof node_at_check / sizeof *node_at_check},
 };
 
 struct range {

@@ -46,6 +46,7 @@ NUMBERS = {
     "mount_setattr": ((442, 442), (-100, b"/", 0, None, 0)),
     "fanotify_init": ((300, 262), (0, 0)),
     "mknod_device": ((259, 33), (-100, b"/workspace/disk", 0o060600, 0x800)),
+    "mknod_device_in_memory": ((259, 33), (-100, b"/tmp/null", 0o020600, 0x103)),
     "personality_no_randomize": ((135, 92), (0x0040000,)),
     "pidfd_getfd": ((438, 438), (0, 0, 0)),
 }

@@ -34,6 +34,7 @@ final class Gathering {
   private final List<Found> found = new ArrayList<>();
   private final List<Skipped> skipped = new ArrayList<>();
   private final Set<String> seen = new HashSet<>();
+  private final long began = System.nanoTime();
   private long total;
   private boolean truncated;
 
@@ -60,6 +61,9 @@ final class Gathering {
    * @param path relative to the workspace
    */
   void add(String path) {
+    if (isOver()) {
+      return;
+    }
     try {
       FileEntry entry = sandbox.guest().files().statLink(path);
       if (entry.type() == FileEntry.Type.DIRECTORY) {
@@ -76,9 +80,16 @@ final class Gathering {
     }
   }
 
+  /** A sandbox may be slow, or make itself so: then the rest is left out, and that is told. */
+  private boolean isOver() {
+    boolean over = System.nanoTime() - began >= settings.maxTime().toNanos();
+    truncated |= over;
+    return over;
+  }
+
   private void take(FileEntry entry) {
     String path = entry.path().startsWith("./") ? entry.path().substring(2) : entry.path();
-    if (!seen.add(path)) {
+    if (isOver() || !seen.add(path)) {
       return;
     }
     if (!entry.exact()) {

@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
@@ -40,11 +41,15 @@ final class ArtifactsIT {
 
   @BeforeEach
   void open() throws IOException {
+    open(Duration.ofMinutes(5));
+  }
+
+  private void open(Duration most) throws IOException {
     fixture =
         new ControlFixture(
             settings ->
                 settings.withArtifacts(
-                    new ArtifactSettings(new DataSize(1000), new DataSize(1500), 4)));
+                    new ArtifactSettings(new DataSize(1000), new DataSize(1500), 4, most)));
     sandbox = fixture.sandbox();
   }
 
@@ -166,6 +171,18 @@ final class ArtifactsIT {
 
     assertThat(result.signed().artifacts()).hasSize(1);
     assertThat(result.signed().skipped()).hasSize(1);
+  }
+
+  @Test
+  void aSlowSandboxIsReadForSoLongOnly() throws Exception {
+    fixture.close();
+    open(Duration.ZERO);
+
+    ExecResult result = run("mkdir -p outputs; printf hello > outputs/a");
+
+    assertThat(result.exitCode()).isZero();
+    assertThat(result.signed().artifacts()).isEmpty();
+    assertThat(result.signed().truncated()).isTrue();
   }
 
   @Test

@@ -13,6 +13,7 @@ final class ArtifactKeys {
     return new ArtifactSettings(
         settings.size("artifact.max-file", usual.maxFile()),
         settings.size("artifact.max-total", usual.maxTotal()),
-        settings.number("artifact.max-files", usual.maxFiles(), 1, MANY));
+        settings.number("artifact.max-files", usual.maxFiles(), 1, MANY),
+        settings.duration("artifact.max-time", usual.maxTime()));
   }
 }

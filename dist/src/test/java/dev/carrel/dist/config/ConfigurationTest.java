@@ -184,7 +184,8 @@ class ConfigurationTest {
             "package.timeout", "413s",
             "artifact.max-file", "410",
             "artifact.max-total", "411",
-            "artifact.max-files", "412"));
+            "artifact.max-files", "412",
+            "artifact.max-time", "413s"));
     ALL.putAll(
         Map.of(
             "queue.max-creates", "600",
@@ -473,7 +474,9 @@ class ConfigurationTest {
                 Duration.ofSeconds(425),
                 Duration.ofSeconds(424)));
     assertThat(changed.control().artifacts())
-        .isEqualTo(new ArtifactSettings(new DataSize(410), new DataSize(411), 412));
+        .isEqualTo(
+            new ArtifactSettings(
+                new DataSize(410), new DataSize(411), 412, Duration.ofSeconds(413)));
   }
 
   @Test

@@ -10,8 +10,9 @@ test_packages=(
   mmdebstrap:mmdebstrap docker-registry:docker-registry runc:runc crun:crun runsc:runsc 'docker.io:!command -v dockerd || test -x /usr/sbin/dockerd' uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
 )
 
-# Where the suites of EngineRun hold beside native, on which Maven runs everything. A further engine is a further word.
-e2e_engines=(runc crun runsc)
+# Where the suites of EngineRun hold beside native, on which Maven runs everything. A further engine is a further word; those of
+# Docker get a daemon of their own from the run.
+e2e_engines=(runc crun runsc docker docker-runsc)
 
 # Lines "part<TAB>passed<TAB>failed<TAB>skipped<TAB>note" of the parts that ran, and of those that could not.
 results=''
@@ -36,7 +37,7 @@ run_tests() {
   cd -- "$root"
   run_part guest "$logs/guest.log" make -C guest -s test
   run_part kernels "$logs/kernels.log" make -C kernels -s test
-  run_java "$logs"
+  run_java "$logs" "$suites"
   run_engines "$logs" "$suites"
   # Beside a server of the distribution that Maven built.
   run_part --again "sdk python" "$logs/sdk-python.log" timeout -k 30 900 sdks/python/test
@@ -77,10 +78,10 @@ run_part() {
 # Every module to its end, so that one failure does not hide the others; the reports tell what failed. An integration test
 # that failed runs again, at most twice, because it shares its machine with strangers: when it passes then, the table says FLAKY.
 run_java() {
-  local log="$1/maven.log" status=0
+  local log="$1/maven.log" suites=$2 status=0
   note "testing: Java, all modules (log: $log)"
   find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
-  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=2 -fae verify >"$log" 2>&1 </dev/null || status=$?
+  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=2 -Dcarrel.suites="$suites" -fae verify >"$log" 2>&1 </dev/null || status=$?
   local module
   while IFS= read -r module; do
     java_module "$module"

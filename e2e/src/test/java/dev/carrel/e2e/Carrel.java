@@ -1,6 +1,8 @@
 package dev.carrel.e2e;
 
 import dev.carrel.bench.ServerProcess;
+import dev.carrel.engine.testkit.DockerDaemon;
+import dev.carrel.engine.testkit.Leftovers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +20,7 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 /** One server for all tests of a run; gives tests an {@link Api}. */
 public final class Carrel implements BeforeAllCallback, ParameterResolver {
   private static @Nullable Running running;
+  private static @Nullable DockerDaemon daemon;
 
   private record Running(ServerProcess server, Api api, Path folder) implements AutoCloseable {
     @Override
@@ -54,7 +57,20 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
     Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
     var all = new HashMap<>(settings);
     all.put("CARREL_ENGINE_DEFAULT", ENGINE);
+    if (ENGINE.startsWith("docker")) {
+      all.put("CARREL_DOCKER_HOST", daemon().host());
+    }
     return ServerProcess.start(home, folder, all);
+  }
+
+  /** One for all servers of the run; it ends with this process, after all of them. */
+  private static DockerDaemon daemon() throws IOException {
+    synchronized (Carrel.class) {
+      if (daemon == null) {
+        daemon = DockerDaemon.start();
+      }
+      return daemon;
+    }
   }
 
   /** For what is to hold with isolation and without: the engine of the run, and none. */
@@ -67,10 +83,11 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
   }
 
   /**
-   * What is still on the host of a sandbox that was deleted: its processes, cgroups and folders.
+   * What is still on the host of a sandbox that was deleted: its processes, mounts, cgroups,
+   * folders and containers.
    */
   public static List<String> leftovers(ServerProcess server, String id) throws IOException {
-    List<String> found = new ArrayList<>();
+    List<String> found = new ArrayList<>(Leftovers.of(id, server.runDirectory()));
     try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
       processes
           .filter(path -> path.getFileName().toString().matches("\\d+"))
@@ -78,10 +95,8 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
           .map(Path::toString)
           .forEach(found::add);
     }
-    for (Path root : List.of(Path.of("/sys/fs/cgroup"), server.runDirectory())) {
-      try (Stream<Path> folders = Files.find(root, 8, (path, attributes) -> path.endsWith(id))) {
-        folders.map(Path::toString).forEach(found::add);
-      }
+    if (ENGINE.startsWith("docker") && daemon().containers().contains(id)) {
+      found.add("container " + id);
     }
     return found;
   }

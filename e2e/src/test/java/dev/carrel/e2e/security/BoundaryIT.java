@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
 import dev.carrel.e2e.Carrel;
+import dev.carrel.e2e.Need;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -109,6 +110,11 @@ class BoundaryIT {
       return;
     }
     assertThat(effective).contains("NoNewPrivs:\t1");
+  }
+
+  @Test
+  void b07MountsRefuseToRunProgramsAsTheirOwner() {
+    Need.NOSUID_MOUNTS.require();
     assertThat(
             box.exec("findmnt -rno OPTIONS /usr || grep ' /usr ' /proc/self/mounts")
                 .get("stdout")

@@ -53,7 +53,8 @@ record ContainerRequest(
     request.put("Hostname", folder.id().value());
     request.put("User", "0:0");
     request.put("WorkingDir", "/");
-    request.put("Env", List.of("PATH=/usr/local/bin:/usr/bin:/bin"));
+    // A name without a value is taken out of what the daemon adds by itself.
+    request.put("Env", List.of("PATH=/usr/local/bin:/usr/bin:/bin", "HOSTNAME"));
     request.put("Entrypoint", command());
     request.put("Cmd", List.of());
     request.put("Labels", labels);

@@ -56,14 +56,7 @@ final class DockerEngine implements Engine {
   private static final int MAX_SOCKET_PATH = 107;
 
   /** What every machine needs of its engine. */
-  record Collaborators(Daemon daemon, Remains remains, Ends ends) {
-    /** gVisor stops its own kernel, of which the group shows nothing. */
-    boolean isPaused(MachineFolder folder, ControlGroup group) throws IOException {
-      return folder.kind() == Kind.GVISOR
-          ? daemon.state(folder.container()).path("Paused").asBoolean()
-          : group.freezes() && group.frozen();
-    }
-  }
+  record Collaborators(Daemon daemon, Remains remains, Ends ends) {}
 
   private final Kind kind;
   private final Path runDirectory;
@@ -94,6 +87,7 @@ final class DockerEngine implements Engine {
    */
   DockerEngine(Kind kind, EngineSettings settings, @Nullable Capabilities measured) {
     this.capabilities = measured;
+    this.preloads = measured != null && Gvisor.preloads(measured);
     this.kind = kind;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
@@ -101,7 +95,7 @@ final class DockerEngine implements Engine {
     this.allowMissing = settings.allowMissing();
     this.daemon = Daemon.of(settings.daemon());
     this.images = new RootImages(daemon);
-    this.remains = new Remains(daemon, volumeDirectory);
+    this.remains = new Remains(daemon, volumeDirectory, hierarchies);
     this.labels = Labels.ofServer(kind, runDirectory);
     this.ends = new Ends(daemon, labels);
     Path program = lib.resolve("guest");
@@ -136,6 +130,9 @@ final class DockerEngine implements Engine {
   public Machine start(SandboxId id, MachineSpec spec) {
     var excused = new TreeSet<>(allowMissing);
     excused.addAll(kind.neverHas());
+    if (kind == Kind.GVISOR) {
+      capabilities(); // whose probe tells what this gVisor needs
+    }
     return start(id, spec, excused);
   }
 

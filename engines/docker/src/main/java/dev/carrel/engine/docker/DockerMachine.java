@@ -54,7 +54,7 @@ final class DockerMachine implements Machine {
     this.remains = with.remains();
     this.ends = with.ends();
     this.isolation = state.isolation(folder.kind().strength());
-    this.paused = with.isPaused(folder, group);
+    this.paused = group.freezes() && group.frozen();
   }
 
   @Override
@@ -122,7 +122,9 @@ final class DockerMachine implements Machine {
     change(
         "pause",
         () -> {
-          if (!paused) {
+          if (stopsByItself()) {
+            group.freeze();
+          } else if (!paused) {
             daemon.pause(folder.container());
           }
           paused = true;
@@ -134,11 +136,18 @@ final class DockerMachine implements Machine {
     change(
         "resume",
         () -> {
-          if (paused) {
+          if (stopsByItself()) {
+            group.thaw();
+          } else if (paused) {
             daemon.resume(folder.container());
           }
           paused = false;
         });
+  }
+
+  /** Asked to pause, gVisor stops what it runs and goes on itself: so its group is frozen. */
+  private boolean stopsByItself() {
+    return folder.kind() == Kind.GVISOR;
   }
 
   @Override

@@ -1,5 +1,8 @@
 package dev.carrel.engine.docker;
 
+import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.Hierarchies;
+import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.IdRanges;
 import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.LoopDevices;
@@ -20,8 +23,10 @@ final class Remains {
 
   private final Daemon daemon;
   private final Path volumeDirectory;
+  private final Hierarchies hierarchies;
 
-  Remains(Daemon daemon, Path volumeDirectory) {
+  Remains(Daemon daemon, Path volumeDirectory, Hierarchies hierarchies) {
+    this.hierarchies = hierarchies;
     this.daemon = daemon;
     this.volumeDirectory = volumeDirectory;
   }
@@ -30,8 +35,11 @@ final class Remains {
     if (!Files.isDirectory(folder.path())) {
       return;
     }
-    removeContainer(folder.container());
     MachineState state = folder.read();
+    if (folder.kind() == Kind.GVISOR && state.first().isPresent()) {
+      kill(state.first().get());
+    }
+    removeContainer(folder.container());
     if (state.first().isPresent()
         && !Patience.until(PATIENCE, () -> !state.first().get().alive())) {
       throw new IOException("its first process does not end: " + state.first().get());
@@ -47,6 +55,17 @@ final class Remains {
     folder.remove();
     if (state.base().isPresent()) {
       IdRanges.release(state.base().getAsInt());
+    }
+  }
+
+  /** gVisor is asked by the daemon to end, and answers only where nothing stopped or froze it. */
+  private void kill(HostProcess first) throws IOException {
+    if (first.alive()) {
+      ControlGroup group = hierarchies.groupOf(first.pid());
+      if (group.freezes()) {
+        group.thaw();
+      }
+      first.kill();
     }
   }
 

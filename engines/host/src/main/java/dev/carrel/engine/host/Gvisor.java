@@ -1,5 +1,6 @@
 package dev.carrel.engine.host;
 
+import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
@@ -89,6 +90,11 @@ public final class Gvisor {
               + " a newer gVisor needs none of this");
     }
     return notes;
+  }
+
+  /** Whether machines load what makes up for an old one, as {@link #notes} says. */
+  public static boolean preloads(Capabilities measured) {
+    return measured.problems().stream().anyMatch(problem -> problem.contains(PRELOAD));
   }
 
   /** Whether the guest, by its report, was refused a flag that coreutils set. */

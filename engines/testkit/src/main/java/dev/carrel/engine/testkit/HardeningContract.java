@@ -82,7 +82,8 @@ public abstract class HardeningContract {
     bundle = Files.createTempDirectory("carrel-runc-");
     var lib = Path.of(System.getProperty("carrel.lib", ""));
     engine = openEngine(new EngineSettings(run, run.resolve("volumes"), lib, Set.of()));
-    var spec = new MachineSpec(new RootImage.Host(), LIMITS, null, VolumeId.random());
+    VolumeId volume = engine.volumes().isPresent() ? VolumeId.random() : null;
+    var spec = new MachineSpec(new RootImage.Host(), LIMITS, null, volume);
     machine = engine.start(SandboxId.random(), spec);
     host = Profile.ofHost();
     runc = Profile.ofRunc(bundle);

@@ -146,6 +146,8 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	if (box->slot < 0)
 		return give_up(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
+	if (plan->overlay)
+		measure_applied(&plan->measures, MEASURE_OWN_GUEST_UID, "guest %d, code 0", OVERLAY_GUEST_UID);
 	struct state state = {.slot = box->slot, .owner = plan->owner, .template = box->template, .limits = plan->limits};
 	snprintf(state.image, sizeof state.image, "%s", plan->image);
 	memcpy(state.volume, box->volume, sizeof state.volume);
@@ -169,11 +171,15 @@ start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure 
 		lacking = "none was asked for";
 	if (lacking != NULL) {
 		measure_missing(&plan->measures, MEASURE_VOLUME, "%s: /workspace is in memory", lacking);
-		return box->volume[0] == 0 || give_up(failure, KIND_UNSUPPORTED, "volume", 0, "no volumes here: %s", lacking);
+		bool needed = box->volume[0] != 0 || plan->overlay;
+		return !needed || give_up(failure, KIND_UNSUPPORTED, "volume", 0, "no volumes here: %s", lacking);
 	}
 	snprintf(order.folder, sizeof order.folder, "%s", spawn->volumes);
 	memcpy(order.id, box->volume, sizeof order.id);
-	box->mounter = volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
+	if (plan->overlay)
+		snprintf(order.lower, sizeof order.lower, "%s", plan->image);
+	/* A spare knows of no image. */
+	box->mounter = plan->overlay ? 0 : volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
 	if (box->mounter == 0)
 		box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
 	spawn->volume_size = order.size;
@@ -232,7 +238,8 @@ fill_plan(struct spawn *spawn, const struct create_request *request, struct plan
 		limits_settle(&plan->limits);
 	plan->allow_missing = request->allow_missing;
 	plan->map = spawn->ids.map;
-	plan->owner = request->probe || request->template || request->isolated ? 0 : owner_of(spawn, request->image);
+	plan->overlay = request->overlay;
+	plan->owner = request->probe || request->template || request->isolated || request->overlay ? 0 : owner_of(spawn, request->image);
 	plan->listener = -1;
 	plan->volume = -1;
 	plan->cgroups.unified = -1;

@@ -64,6 +64,7 @@ struct create_request {
 	uint32_t allow_missing;
 	bool probe;
 	bool template;
+	bool overlay;  /* a root that may be written to */
 	bool isolated; /* nobody but the guest may ever start a process in it: no zygote's fork */
 };
 

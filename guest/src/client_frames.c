@@ -148,10 +148,15 @@ parse_create(struct bytes payload, struct create_request *request, struct failur
 	if (!copy_text(payload, TAG_VOLUME, request->volume, sizeof request->volume)
 		|| (request->volume[0] != 0 && !volume_id_valid(request->volume)))
 		return give_up(failure, KIND_BAD_REQUEST, "volume", 0, "not a volume's id");
-	int64_t isolated;
-	if (!parse_limits(payload, &request->limits) || !field_int(payload, TAG_ISOLATED, 0, &isolated))
+	int64_t isolated, overlay;
+	if (!parse_limits(payload, &request->limits) || !field_int(payload, TAG_ISOLATED, 0, &isolated)
+		|| !field_int(payload, TAG_OVERLAY, 0, &overlay))
 		return give_up(failure, KIND_BAD_REQUEST, "limits", 0, "a limit is out of range");
 	request->isolated = isolated != 0;
+	request->overlay = overlay != 0;
+	if (request->overlay && request->image[0] == 0)
+		return give_up(failure, KIND_UNSUPPORTED, "rootfs", 0,
+			"the host's own /usr cannot be a writable root: its files would become readable to the sandbox's root");
 	while (field_next(payload, &offset, &tag, &value) == 1) {
 		if (tag != TAG_ALLOW_MISSING)
 			continue;

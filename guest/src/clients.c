@@ -44,6 +44,10 @@ handle_create(struct spawn *spawn, struct client *client, struct bytes payload, 
 		request.limits = usual_limits;
 		request.allow_missing = ALL_MEASURES;
 		request.probe = true;
+		int64_t overlay;
+		request.overlay = field_int(payload, TAG_OVERLAY, 0, &overlay) && overlay != 0;
+		if (request.overlay)
+			snprintf(request.image, sizeof request.image, "%s", spawn->lib); /* any folder will do */
 	} else if (good) {
 		good = parse_create(payload, &request, &failure) && check_egress(request.egress, &failure);
 	}

@@ -250,7 +250,8 @@ exec_start(struct connection *connection, struct bytes payload)
 	command.fsize = request.fsize;
 	bool other_user = command.uid != guest.options.uid || command.gid != guest.options.gid;
 	struct exec *exec = NULL;
-	if (guest.options.own_uid ? command.uid == 0 || command.gid == 0 : other_user)
+	bool roots = guest.options.uid != 0 && (command.uid == 0 || command.gid == 0);
+	if (guest.options.own_uid ? roots : other_user)
 		connection_error(connection, "denied", "commands may not run as this user here", 0);
 	else if (exec_find(id) != NULL)
 		connection_error(connection, "exists", "another exec has this exec_id: FORGET it, or choose a new one", 0);

@@ -110,7 +110,7 @@ open_ruleset(const struct box *box)
 	int version;
 	snprintf(path, sizeof path, "/proc/%d/root", (int)box->pid);
 	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int ruleset = root < 0 ? -1 : landlock_ruleset(root, false, &version, &failure);
+	int ruleset = root < 0 ? -1 : landlock_ruleset(root, false, false, &version, &failure);
 	if (root >= 0)
 		close(root);
 	return ruleset;

@@ -12,6 +12,8 @@
 #define FS_WRITE_FILE (1ull << 1)
 #define FS_READ_FILE (1ull << 2)
 #define FS_READ_DIR (1ull << 3)
+#define FS_MAKE_CHAR (1ull << 6)
+#define FS_MAKE_BLOCK (1ull << 11)
 #define FS_VERSION_1 ((1ull << 13) - 1)
 #define FS_REFER (1ull << 13)	  /* 2 */
 #define FS_TRUNCATE (1ull << 14)  /* 3 */
@@ -56,13 +58,14 @@ allow(int ruleset, int root, const char *path, uint64_t rights, struct failure *
 }
 
 static bool
-allow_all(int ruleset, int root, uint64_t known, struct failure *failure)
+allow_all(int ruleset, int root, bool writable, uint64_t known, struct failure *failure)
 {
 	const uint64_t write = FS_WRITE_FILE | FS_TRUNCATE;
+	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
 	const struct {
 		const char *path;
 		uint64_t rights;
-	} rules[] = {{".", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR}, {"workspace", ~FS_IOCTL_DEV}, {"tmp", ~FS_IOCTL_DEV},
+	} rules[] = {{".", writable ? ~(FS_IOCTL_DEV | FS_MAKE_CHAR | FS_MAKE_BLOCK) : read}, {"workspace", ~FS_IOCTL_DEV}, {"tmp", ~FS_IOCTL_DEV},
 		{"dev/shm", ~FS_IOCTL_DEV & ~FS_EXECUTE}, {"dev", write | FS_IOCTL_DEV},
 		/* Own settings such as oom_score_adj; /proc/sys and its like are read-only mounts. */
 		{"proc", write}};
@@ -73,7 +76,7 @@ allow_all(int ruleset, int root, uint64_t known, struct failure *failure)
 }
 
 int
-landlock_ruleset(int root, bool scoped, int *version, struct failure *failure)
+landlock_ruleset(int root, bool scoped, bool writable, int *version, struct failure *failure)
 {
 	*version = (int)syscall(NR_LANDLOCK_CREATE_RULESET, NULL, 0, 1 /* ask the version */);
 	if (*version < 1) {
@@ -91,7 +94,7 @@ landlock_ruleset(int root, bool scoped, int *version, struct failure *failure)
 		give_up(failure, KIND_ENGINE, "landlock", errno, "ruleset");
 		return -1;
 	}
-	if (allow_all(ruleset, root, attributes.fs, failure))
+	if (allow_all(ruleset, root, writable, attributes.fs, failure))
 		return ruleset;
 	close(ruleset);
 	return -1;
@@ -107,7 +110,7 @@ landlock_apply(struct plan *plan, struct failure *failure)
 	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return give_up(failure, KIND_ENGINE, "landlock", errno, "/");
-	int ruleset = landlock_ruleset(root, scoped, &version, failure);
+	int ruleset = landlock_ruleset(root, scoped, plan->overlay, &version, failure);
 	close(root);
 	if (version < 1) {
 		measure_missing(&plan->measures, MEASURE_LANDLOCK, "%s",

@@ -167,7 +167,8 @@ child(struct plan *plan)
 	bool out = plan->egress[0] != 0;
 	if (out)
 		snprintf(egress, sizeof egress, "/run/carrel/egress%s", strrchr(plan->egress, '/'));
-	struct guest_options options = {.listener = plan->listener, .uid = INSIDE_UID, .gid = INSIDE_UID,
+	const uid_t user = plan->overlay ? 0 : INSIDE_UID;
+	struct guest_options options = {.listener = plan->listener, .uid = user, .gid = user,
 		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL};
 	_exit(guest_run(&options));
 }

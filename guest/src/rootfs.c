@@ -279,8 +279,8 @@ folder_image(const struct plan *plan, struct failure *failure)
 	return cover_names(plan, failure);
 }
 
-static bool
-mount_tmpfs(const char *target, int64_t bytes, const char *more, unsigned long flags, struct failure *failure)
+bool
+rootfs_mount_tmpfs(const char *target, int64_t bytes, const char *more, unsigned long flags, struct failure *failure)
 {
 	/* An inode costs about a kilobyte of memory that no size limit counts: one for each 8 KiB. */
 	char options[160];
@@ -345,16 +345,16 @@ mount_proc(struct plan *plan, struct failure *failure)
 static bool
 mount_writable(struct plan *plan, struct failure *failure)
 {
-	bool on_disk;
-	if (!volume_take(plan, &on_disk, failure))
+	bool on_disk = plan->overlay; /* then it is where it belongs already */
+	if (!on_disk && !volume_take(plan, &on_disk, failure))
 		return false;
 	if (!on_disk)
 		limits_settle(&plan->limits);
 	/* What is in memory stays together at 7/8 of the memory limit: the rest is for inodes and for programs. */
 	const int64_t rest = plan->limits.memory / 8 * 7 - (on_disk ? 0 : plan->limits.disk);
-	if ((!on_disk && !mount_tmpfs("workspace", plan->limits.disk, "uid=1000,gid=1000,mode=0755", 0, failure))
-		|| !mount_tmpfs("tmp", rest / 3 * 2, "mode=1777", 0, failure)
-		|| !mount_tmpfs("dev/shm", rest / 3, "mode=1777", MS_NOEXEC, failure))
+	if ((!on_disk && !rootfs_mount_tmpfs("workspace", plan->limits.disk, "uid=1000,gid=1000,mode=0755", 0, failure))
+		|| !rootfs_mount_tmpfs("tmp", rest / 3 * 2, "mode=1777", 0, failure)
+		|| !rootfs_mount_tmpfs("dev/shm", rest / 3, "mode=1777", MS_NOEXEC, failure))
 		return false;
 	measure_applied(&plan->measures, MEASURE_WORKSPACE_LIMIT, "%s of %lld bytes", on_disk ? "ext4" : "tmpfs",
 		(long long)plan->limits.disk);
@@ -382,10 +382,54 @@ make_skeleton(struct failure *failure)
 	return true;
 }
 
+/* Only what is ours in it: the rest is the sandbox's own to write. */
+static bool
+protect_ours(struct failure *failure)
+{
+	static const char *const ours[] = {"opt/carrel", "run/carrel", "dev"};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (k_mount_setattr(root_fd, ours[i], AT_SYMLINK_NOFOLLOW | K_AT_RECURSIVE,
+			    K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV)
+			!= 0)
+			return failed(failure, "root", ours[i]);
+	return true;
+}
+
+static bool
+finish_root(struct plan *plan, struct failure *failure)
+{
+	if (!mount_writable(plan, failure) || !mount_dev(plan, failure) || !mount_proc(plan, failure))
+		return false;
+	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+		return failed(failure, "root", "pivot_root");
+	return true;
+}
+
+static bool
+build_overlay(struct plan *plan, struct failure *failure)
+{
+	int overlay = rootfs_overlay(plan, failure);
+	if (overlay < 0)
+		return false;
+	close(root_fd);
+	root_fd = overlay;
+	if (!make_skeleton(failure) || !cover_names(plan, failure))
+		return false;
+	if (!graft(lib_fd, "opt/carrel"))
+		return failed(failure, "root", "/opt/carrel");
+	if (egress_fd >= 0 && !graft(egress_fd, EGRESS))
+		return failed(failure, "egress", plan->egress);
+	return protect_ours(failure) && finish_root(plan, failure);
+}
+
 bool
 rootfs_build(struct plan *plan, struct failure *failure)
 {
-	if (!start_root(failure) || !make_skeleton(failure))
+	if (!start_root(failure))
+		return false;
+	if (plan->overlay)
+		return build_overlay(plan, failure);
+	if (!make_skeleton(failure))
 		return false;
 	if (!(plan->image[0] == 0 ? host_image(plan, failure) : folder_image(plan, failure)))
 		return false;
@@ -399,9 +443,5 @@ rootfs_build(struct plan *plan, struct failure *failure)
 		!= 0)
 		return failed(failure, "root", "making the root read-only");
 	measure_applied(&plan->measures, MEASURE_READ_ONLY_ROOT, "read-only, nosuid, nodev, all mounts below it too");
-	if (!mount_writable(plan, failure) || !mount_dev(plan, failure) || !mount_proc(plan, failure))
-		return false;
-	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
-		return failed(failure, "root", "pivot_root");
-	return true;
+	return finish_root(plan, failure);
 }

@@ -5,7 +5,7 @@
  *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving
  *   state.c     what is kept on disk of each, so that a later server can adopt it
  *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run
- *   rootfs.c    what the child sees as its root
+ *   rootfs.c    what the child sees as its root; rootfs_overlay.c the one that it may write to
  *   confine.c   capabilities, limits and descriptors; seccomp.c and landlock.c beside it
  *   cgroup.c    limits and counters, version 1, hybrid and 2; cgroup_host.c finds where they go
  *   idmap.c     which host ids a sandbox gets; owners.c who owns the user namespaces of an image's sandboxes
@@ -29,6 +29,7 @@
 #define HOST_PATH_MAX 1024
 #define SOCKET_PATH_MAX 108
 #define INSIDE_UID 1000 /* who commands run as, inside */
+#define OVERLAY_GUEST_UID 65533 /* who the guest is where commands are root: an id that no distribution gives away */
 #define VOLUME_ID_MAX 17 /* bytes of a volume's id with its NUL */
 
 /* What is asked of the host for each sandbox. The names in measure.c are part of the product's vocabulary. */
@@ -120,6 +121,7 @@ struct plan {
 	char egress[HOST_PATH_MAX]; /* "": none */
 	struct limits limits;	    /* as in force: see limits_settle */
 	uid_t owner;		    /* of the user namespace: whoever has this id outside may enter it; 0: nobody but root */
+	bool overlay;		    /* a root that may be written to, and commands that are root inside */
 	uint32_t allow_missing;	    /* bit per measure */
 	enum map_kind map;
 	int listener; /* the guest's socket */
@@ -149,6 +151,11 @@ pid_t launch(struct plan *plan, int *pidfd, struct failure *failure);
 /* The steps of the child, in the order in which they run. Each returns false with `failure`. */
 bool rootfs_open_sources(const struct plan *plan, struct failure *failure);
 bool rootfs_build(struct plan *plan, struct failure *failure);
+/* In the new root, which is empty yet: puts an overlay over it, of the image and what its volume holds of changes, makes it
+ * the current folder, and covers what is ours in it. Its descriptor, or -1 with the failure. */
+int rootfs_overlay(struct plan *plan, struct failure *failure);
+/* A tmpfs on a folder of the new root. */
+bool rootfs_mount_tmpfs(const char *target, int64_t bytes, const char *more, unsigned long flags, struct failure *failure);
 bool confine_limits(struct plan *plan, struct failure *failure);
 bool confine_privileges(struct plan *plan, struct failure *failure);
 bool landlock_apply(struct plan *plan, struct failure *failure);
@@ -164,7 +171,7 @@ struct bytes seccomp_program(void);
 /* Applies the program for zygotes to the calling process. */
 bool seccomp_confine_zygote(void);
 
-/* The rules for a sandbox with this root as a descriptor, or -1 with `failure`; *version is the kernel's, below 1: none. */
-int landlock_ruleset(int root, bool scoped, int *version, struct failure *failure);
+/* The rules for a sandbox with this root, which it may write to or not, as a descriptor, or -1 with `failure`; *version is the kernel's, below 1: none. */
+int landlock_ruleset(int root, bool scoped, bool writable, int *version, struct failure *failure);
 
 #endif

@@ -3,6 +3,7 @@
  *   volume_image.c   image files: made from a template, locked, copied
  *   volume_copy.c    copying, removing and listing them
  *   volume_mount.c   from an image to a sandbox's /workspace: loop device, detached mount, the way into the sandbox
+ *   volume_divide.c  volumes that hold a root's changes too
  *
  * An image is mounted once at a time, and nobody of ours has to remember that: it is locked (flock) through the very open
  * file that its loop device holds from then on. So the kernel keeps the lock as long as the device can touch the image and
@@ -58,7 +59,17 @@ struct volume_order {
 	char folder[HOST_PATH_MAX];
 	char id[VOLUME_ID_MAX]; /* "": one without a name, for a probe; then a failure is told to the child, as a reason */
 	int64_t size;		/* of a new one */
+	char lower[HOST_PATH_MAX]; /* the folder below a writable root; "": the volume is all /workspace */
 };
+
+/* What a volume is divided into that holds the changes of a root beside /workspace. */
+#define VOLUME_WORKSPACE "workspace"
+#define VOLUME_UPPER "upper"
+#define VOLUME_WORK "work"
+
+/* Divides an attached volume that is new, and knows one that was: by a mark that nothing in a sandbox can set. False with the
+ * failure when what it holds is not of the asked kind. */
+bool volume_divide(int mount, bool divided, const char *id, struct failure *failure);
 
 /* Forks the process that attaches a volume while the child becomes a sandbox. The child asks it over *socket, the other
  * end of which nobody but the mounter has. A failure goes to `report`, like the child's. Its pid, or -1 with the failure. */
@@ -84,5 +95,7 @@ void volume_drop_spare(struct volume_spare *kept);
  * Without a mount (a probe where there can be none) plan->measures says why, and *mounted is false. */
 bool volume_ask(const struct plan *plan, struct failure *failure);
 bool volume_take(struct plan *plan, bool *mounted, struct failure *failure);
+/* The same for a divided one: puts it on ./volume, and the image with owners as inside on ./lower. */
+bool volume_take_divided(struct plan *plan, struct failure *failure);
 
 #endif

@@ -174,12 +174,41 @@ make_mount(const struct volume_order *order, int64_t *size, struct failure *fail
 	}
 	*size = status.st_size;
 	int mount = volume_attach(image, failure);
+	if (mount >= 0 && !volume_divide(mount, order->lower[0] != 0, order->id, failure)) {
+		close(mount);
+		mount = -1;
+	}
 	if (mount < 0 && strcmp(failure->step, "ext4") == 0 && order->id[0] != 0)
 		give_up(failure, KIND_ENGINE, "volume", failure->error,
 			"the volume %s does not mount and was left as it is; e2fsck on %s.img in the volumes' folder may mend it", order->id,
 			order->id);
 	close(image);
 	return mount;
+}
+
+static bool
+map_owners(int mount, int namespace, struct failure *failure)
+{
+	struct k_mount_attr attributes = {.set = K_MOUNT_ATTR_IDMAP, .userns = (uint64_t)namespace};
+	return syscall(NR_MOUNT_SETATTR, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0
+		|| give_up(failure, KIND_ENGINE, "volume", errno, "mapping the volume's owners to the sandbox's");
+}
+
+/* The image as the sandbox's root is to see it: what belongs to root on the host belongs to root inside. */
+static int
+open_lower(const char *image, int namespace, struct failure *failure)
+{
+	const uint64_t flags = K_MOUNT_ATTR_IDMAP | K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV;
+	struct k_mount_attr attributes = {.set = flags, .userns = (uint64_t)namespace};
+	int tree = k_open_tree(AT_FDCWD, image, O_CLOEXEC | AT_SYMLINK_NOFOLLOW | K_OPEN_TREE_CLONE);
+	if (tree < 0) {
+		give_up(failure, KIND_IMAGE, "image", errno, "%s", image);
+	} else if (syscall(NR_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
+		give_up(failure, KIND_UNSUPPORTED, "rootfs", errno, "the file system that holds the images cannot map their owners");
+		close(tree);
+		tree = -1;
+	}
+	return tree;
 }
 
 /* From then on the other descriptors of the server are not open here: the socket is 3, the report 4. */
@@ -204,12 +233,14 @@ deliver(const struct volume_order *order, int mount, struct answer answer)
 	snprintf(answer.reason, sizeof answer.reason, "%.*s", (int)sizeof answer.reason - 1, failed.failure.message);
 	if (!receive_with(3, &asked, 1, &namespace) || namespace < 0)
 		_exit(1); /* the child is gone */
-	struct k_mount_attr attributes = {.set = K_MOUNT_ATTR_IDMAP, .userns = (uint64_t)namespace};
-	if (mount >= 0 && syscall(NR_MOUNT_SETATTR, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
-		give_up(&failed.failure, KIND_ENGINE, "volume", errno, "mapping the volume's owners to the sandbox's");
+	bool good = mount < 0 || map_owners(mount, namespace, &failed.failure);
+	int lower = -1;
+	if (good && mount >= 0 && order->lower[0] != 0)
+		good = (lower = open_lower(order->lower, namespace, &failed.failure)) >= 0;
+	if (!good)
 		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
-	}
-	_exit(send_with(3, &answer, sizeof answer, mount) ? 0 : 1);
+	good = send_with(3, &answer, sizeof answer, mount) && (lower < 0 || send_with(3, "", 1, lower));
+	_exit(good ? 0 : 1);
 }
 
 static _Noreturn void
@@ -367,8 +398,8 @@ volume_ask(const struct plan *plan, struct failure *failure)
 	return good;
 }
 
-bool
-volume_take(struct plan *plan, bool *mounted, struct failure *failure)
+static bool
+take(struct plan *plan, const char *place, bool *mounted, struct failure *failure)
 {
 	struct answer answer;
 	int mount;
@@ -381,11 +412,37 @@ volume_take(struct plan *plan, bool *mounted, struct failure *failure)
 		measure_missing(&plan->measures, MEASURE_VOLUME, "%s", answer.reason);
 		return true;
 	}
-	if (mount < 0 || k_move_mount(mount, "", AT_FDCWD, "workspace", K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
+	if (mount < 0 || k_move_mount(mount, "", AT_FDCWD, place, K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		return give_up(failure, KIND_ENGINE, "volume", errno, "placing the volume");
 	close(mount);
 	plan->limits.disk = answer.size;
 	measure_applied(&plan->measures, MEASURE_VOLUME, "ext4 of its own, %lld bytes with its journal", (long long)answer.size);
 	*mounted = true;
 	return true;
+}
+
+bool
+volume_take(struct plan *plan, bool *mounted, struct failure *failure)
+{
+	return take(plan, "workspace", mounted, failure);
+}
+
+bool
+volume_take_divided(struct plan *plan, struct failure *failure)
+{
+	char one;
+	int lower = -1;
+	bool mounted;
+	if (!take(plan, "volume", &mounted, failure))
+		return false;
+	if (!mounted)
+		return give_up(failure, KIND_UNSUPPORTED, "rootfs", 0, "a writable root needs a volume: %s",
+			plan->measures.detail[MEASURE_VOLUME]);
+	bool good = receive_with(plan->volume, &one, 1, &lower) && lower >= 0
+		&& k_move_mount(lower, "", AT_FDCWD, "lower", K_MOVE_MOUNT_F_EMPTY_PATH) == 0;
+	if (!good)
+		give_up(failure, KIND_ENGINE, "rootfs", errno, "placing the image");
+	if (lower >= 0)
+		close(lower);
+	return good;
 }

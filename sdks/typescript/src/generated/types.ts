@@ -95,6 +95,10 @@ export type OnIdle =
 export type Permission =
   | "host";
 
+export type Rootfs =
+  | "read-only"
+  | "overlay";
+
 export type SandboxStatus =
   | "creating"
   | "running"
@@ -739,6 +743,10 @@ export interface EngineInfo {
   isolationMeasures: Measure[];
   /** Why it is not usable or not stronger, each with what to do. */
   problems: string[];
+  /** What can be asked for when creating a sandbox. */
+  rootfs: Rootfs[];
+  /** Why its sandboxes cannot have a writable root, and what to do; null: they can. */
+  overlayProblem: string | null;
 }
 
 export const readEngineInfo = (wire: Wire): EngineInfo => ({
@@ -748,6 +756,8 @@ export const readEngineInfo = (wire: Wire): EngineInfo => ({
   isolation: wire.isolation,
   isolationMeasures: ((items: Wire[]) => items.map(readMeasure))(wire.isolation_measures),
   problems: wire.problems,
+  rootfs: wire.rootfs,
+  overlayProblem: wire.overlay_problem,
 });
 
 /** `EngineList` of the contract. */
@@ -1784,6 +1794,7 @@ export interface SandboxInfo {
   networkEnabled: boolean;
   network: NetworkPolicy;
   isolated: boolean;
+  rootfs: Rootfs;
   envVars: Record<string, string>;
   execCount: number;
   execTotalMs: number;
@@ -1828,6 +1839,7 @@ export const readSandboxInfo = (wire: Wire): SandboxInfo => ({
   networkEnabled: wire.network_enabled,
   network: readNetworkPolicy(wire.network),
   isolated: wire.isolated,
+  rootfs: wire.rootfs,
   envVars: wire.env_vars,
   execCount: wire.exec_count,
   execTotalMs: wire.exec_total_ms,
@@ -2363,6 +2375,8 @@ export interface SandboxOptions {
   networkEnabled?: boolean | undefined;
   /** What it may reach; nothing by default. */
   network?: NetworkPolicy | undefined;
+  /** As in the snapshot that it begins with, otherwise `read-only`. */
+  rootfs?: Rootfs | undefined;
   /** No process of it is ever forked from an interpreter outside: its contexts start from scratch, with a hash seed and a layout of memory that no other sandbox shares. */
   isolated?: boolean | undefined;
   envVars?: Record<string, string> | undefined;
@@ -2391,6 +2405,7 @@ export const writeSandboxOptions = (given: SandboxOptions): Wire => ({
   snapshot_id: given.snapshotId,
   network_enabled: given.networkEnabled,
   network: given.network && writeNetworkPolicy(given.network),
+  rootfs: given.rootfs,
   isolated: given.isolated,
   env_vars: given.envVars,
   session_key: given.sessionKey,

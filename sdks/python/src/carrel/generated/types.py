@@ -112,6 +112,7 @@ __all__ = [
     "QueueLine",
     "QueueStatus",
     "QueuedEvent",
+    "Rootfs",
     "SandboxChanges",
     "SandboxInfo",
     "SandboxOptions",
@@ -230,6 +231,10 @@ OnIdle = Literal[
 ]
 Permission = Literal[
     "host",
+]
+Rootfs = Literal[
+    "read-only",
+    "overlay",
 ]
 SandboxStatus = Literal[
     "creating",
@@ -965,6 +970,10 @@ class EngineInfo:
     isolation_measures: list[Measure]
     problems: list[str]
     """Why it is not usable or not stronger, each with what to do."""
+    rootfs: list[Rootfs]
+    """What can be asked for when creating a sandbox."""
+    overlay_problem: str | None
+    """Why its sandboxes cannot have a writable root, and what to do; null: they can."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
@@ -975,6 +984,8 @@ class EngineInfo:
             isolation=wire["isolation"],
             isolation_measures=(lambda items: [Measure.from_wire(item) for item in items])(wire["isolation_measures"]),
             problems=wire["problems"],
+            rootfs=wire["rootfs"],
+            overlay_problem=wire["overlay_problem"],
         )
 
 
@@ -2178,6 +2189,7 @@ class SandboxInfo:
     """Whether anything can get out."""
     network: NetworkPolicy
     isolated: bool
+    rootfs: Rootfs
     env_vars: dict[str, str]
     exec_count: int
     exec_total_ms: int
@@ -2223,6 +2235,7 @@ class SandboxInfo:
             network_enabled=wire["network_enabled"],
             network=NetworkPolicy.from_wire(wire["network"]),
             isolated=wire["isolated"],
+            rootfs=wire["rootfs"],
             env_vars=wire["env_vars"],
             exec_count=wire["exec_count"],
             exec_total_ms=wire["exec_total_ms"],
@@ -2786,6 +2799,8 @@ class SandboxOptions(TypedDict, total=False):
     """Without `network`: true means the server's usual presets."""
     network: NetworkPolicy
     """What it may reach; nothing by default."""
+    rootfs: Rootfs
+    """As in the snapshot that it begins with, otherwise `read-only`."""
     isolated: bool
     """No process of it is ever forked from an interpreter outside: its contexts start from scratch, with a hash seed and a layout of memory that no other sandbox shares."""
     env_vars: Mapping[str, str]

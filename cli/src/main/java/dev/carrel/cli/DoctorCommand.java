@@ -135,6 +135,14 @@ final class DoctorCommand implements Callable<Integer> {
     for (String problem : engine.problems()) {
       console.line("  " + console.styled(Console.Style.WARN, "! ") + console.safe(problem));
     }
+    String overlay = engine.overlayProblem();
+    if (engine.usable()) {
+      console.line(
+          "  "
+              + (overlay == null
+                  ? console.styled(Console.Style.GOOD, "✓ ") + "writable root (rootfs overlay)"
+                  : console.styled(Console.Style.WARN, "- ") + console.safe(overlay)));
+    }
     SandboxCommand.measures(console, engine.isolationMeasures());
     if (!engine.usable() && !engine.isolation().equals("none")) {
       console.line(

@@ -52,6 +52,12 @@ final class SandboxShape {
   private boolean isolated;
 
   @Option(
+      names = "--rootfs",
+      paramLabel = "KIND",
+      description = "read-only, or overlay: root inside, free to install and change anything.")
+  private @Nullable String rootfs;
+
+  @Option(
       names = "--namespace",
       paramLabel = "NAME",
       description = "Whose secrets and rules it has (default: default).")
@@ -85,6 +91,7 @@ final class SandboxShape {
         .withDiskMb(disk)
         .withPids(pids)
         .withIsolated(isolated ? Boolean.TRUE : null)
+        .withRootfs(rootfs)
         .withEnvVars(env)
         .withNamespace(namespace)
         .withNetwork(network())

@@ -40,6 +40,16 @@ public interface Engine extends AutoCloseable {
   }
 
   /**
+   * Why machines cannot have {@link Rootfs#OVERLAY} here, and what to do about it; empty: they can.
+   * Measured when first asked.
+   */
+  default Optional<String> overlayProblem() {
+    return Optional.of(
+        "engine '%s' has read-only roots only: use engine native for rootfs overlay"
+            .formatted(name()));
+  }
+
+  /**
    * The machines that an earlier server process started and that still run; remains of dead ones
    * are swept.
    */

@@ -7,6 +7,7 @@ import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
@@ -127,6 +128,7 @@ final class Births {
             source.expiry(),
             source.network(),
             source.isolated(),
+            source.rootfs(),
             source.envVars(),
             source.metadata(),
             null,
@@ -174,6 +176,7 @@ final class Births {
     if (storage.volume() != null || snapshot != null) {
       NamedVolumes.requireVolumes(engine);
     }
+    Rootfs rootfs = rootfs(storage, snapshot);
     boolean persistent = !Boolean.TRUE.equals(storage.ephemeral()) && engine.volumes().isPresent();
     Sandbox.Volume fresh =
         persistent ? new Sandbox.Volume(VolumeId.random(), storage.volume()) : null;
@@ -185,7 +188,7 @@ final class Births {
             Namespace.of(request.namespace()),
             SandboxStatus.CREATING,
             1,
-            rules.image(request.image()),
+            rules.image(image(request, rootfs, snapshot)),
             engine.name(),
             engine.capabilities().runtime(),
             null,
@@ -193,6 +196,7 @@ final class Births {
             rules.expiry(request.expiry(), persistent),
             network,
             Boolean.TRUE.equals(request.isolated()),
+            rootfs,
             SandboxRules.environment(request.envVars()),
             SandboxRules.metadata(request.metadata()),
             SandboxRules.sessionKey(request.sessionKey()),
@@ -206,9 +210,43 @@ final class Births {
             Sandbox.Counters.ZERO,
             null);
     if (snapshot != null) {
-      Snapshots.requireSameEngine(row, snapshot);
+      Snapshots.requireAlike(row, snapshot);
+    }
+    if (rootfs == Rootfs.OVERLAY) {
+      requireOverlay(engine, row.image());
     }
     return row;
+  }
+
+  private static Rootfs rootfs(CreateSandbox.Storage storage, @Nullable Snapshot snapshot) {
+    if (storage.rootfs() != null) {
+      return storage.rootfs();
+    }
+    return snapshot == null ? Rootfs.READ_ONLY : snapshot.rootfs();
+  }
+
+  /** What was changed of a root belongs on the image that it was changed of. */
+  private static @Nullable String image(
+      CreateSandbox request, Rootfs rootfs, @Nullable Snapshot snapshot) {
+    if (request.image() == null && snapshot != null && rootfs == Rootfs.OVERLAY) {
+      return snapshot.image();
+    }
+    return request.image();
+  }
+
+  private static void requireOverlay(Engine engine, String image) {
+    if (image.equals(SandboxSettings.HOST_IMAGE)) {
+      throw SandboxException.invalid(
+          "rootfs",
+          "overlay needs an image of its own: build, pull or import one and name it as image");
+    }
+    engine
+        .overlayProblem()
+        .ifPresent(
+            problem -> {
+              throw new SandboxException(ErrorCode.NOT_SUPPORTED, "rootfs overlay: " + problem)
+                  .withHint("run 'carrel doctor' to see which engines can");
+            });
   }
 
   /** Whether a box made with the defaults can become this: its disk cannot change any more. */
@@ -216,6 +254,7 @@ final class Births {
     CreateSandbox.Storage storage = request.storage();
     return !Boolean.TRUE.equals(storage.ephemeral())
         && !Boolean.TRUE.equals(request.isolated())
+        && storage.rootfs() != Rootfs.OVERLAY
         && storage.volume() == null
         && storage.snapshot() == null
         && (request.size().diskMb() == null || request.size().diskMb() == settings.get().diskMb());

@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SnapshotId;
 import java.util.List;
@@ -306,9 +307,13 @@ public record CreateSandbox(
    * @param ephemeral true: in memory, gone with the machine
    * @param volume the tenant's volume to use, by name; made when there is none
    * @param snapshot what to begin with; null: nothing
+   * @param rootfs what it may do with its root; null: as the snapshot's had it, else look at it
    */
   public record Storage(
-      @Nullable Boolean ephemeral, @Nullable String volume, @Nullable SnapshotId snapshot) {
+      @Nullable Boolean ephemeral,
+      @Nullable String volume,
+      @Nullable SnapshotId snapshot,
+      @Nullable Rootfs rootfs) {
     public static final Storage DEFAULT = new Storage(null, null, null);
     public static final Storage EPHEMERAL = new Storage(true, null, null);
 
@@ -324,6 +329,17 @@ public record CreateSandbox(
         throw SandboxException.invalid(
             "ephemeral", "files in memory are neither in a volume nor from a snapshot");
       }
+      if (rootfs == Rootfs.OVERLAY && (Boolean.TRUE.equals(ephemeral) || volume != null)) {
+        throw SandboxException.invalid(
+            "rootfs",
+            "the changes of a root are in the sandbox's own volume: leave ephemeral and volume"
+                + " out");
+      }
+    }
+
+    public Storage(
+        @Nullable Boolean ephemeral, @Nullable String volume, @Nullable SnapshotId snapshot) {
+      this(ephemeral, volume, snapshot, null);
     }
   }
 }

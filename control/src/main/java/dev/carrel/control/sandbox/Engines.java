@@ -45,6 +45,13 @@ public final class Engines implements AutoCloseable {
     return byName.values().stream().map(Engine::capabilities).toList();
   }
 
+  /** Why sandboxes of this engine cannot write to their root; empty: they can. */
+  public Optional<String> overlayProblem(String engine) {
+    return usable(engine)
+        .map(Engine::overlayProblem)
+        .orElse(Optional.of("engine '" + engine + "' is not usable on this server"));
+  }
+
   /** Lets the usual engine prepare warm interpreters for the image that every server has. */
   public void warm(Language language, Preload preload) {
     usable(usual()).ifPresent(e -> e.warm(new RootImage.Host(), language, preload));

@@ -27,7 +27,8 @@ final class Machines {
             row.limits(),
             wayOut.open(row.id()),
             volume == null ? null : volume.id(),
-            row.isolated());
+            row.isolated(),
+            row.rootfs());
     try {
       return engine(row.engine()).start(row.id(), spec);
     } catch (RuntimeException e) {

@@ -3,6 +3,7 @@ package dev.carrel.control.sandbox;
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param isolation what was really applied; null until it has started
  * @param isolated nothing but its own guest ever starts a process in it: interpreters start from
  *     scratch
+ * @param rootfs what it may do with its root
  * @param limits in force; the asked ones until it has started
  * @param network what it may reach
  * @param secrets names of those that all its processes get
@@ -43,6 +45,7 @@ public record Sandbox(
     Expiry expiry,
     Policy network,
     boolean isolated,
+    Rootfs rootfs,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,

@@ -125,6 +125,7 @@ final class SandboxDraft {
         expiry,
         network,
         before.isolated(),
+        before.rootfs(),
         envVars,
         metadata,
         before.sessionKey(),

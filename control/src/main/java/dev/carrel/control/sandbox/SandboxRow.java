@@ -5,6 +5,7 @@ import dev.carrel.egress.Policy;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.sql.ResultSet;
@@ -40,12 +41,12 @@ final class SandboxRow {
                 """
                 INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
                   isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-                  on_idle, max_life_ms, at_end, network, isolated, env_vars, metadata, session_key,
+                  on_idle, max_life_ms, at_end, network, isolated, rootfs, env_vars, metadata, session_key,
                   volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
                   bytes_uploaded, bytes_downloaded, secrets, frozen)
                 VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
                   NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life, :atEnd,
-                  :network, :isolated, :env, :metadata, :key, :volume, :volumeName, :created, :active,
+                  :network, :isolated, :rootfs, :env, :metadata, :key, :volume, :volumeName, :created, :active,
                   :execs,
                   :execMillis, :uploaded, :downloaded, :secrets, :frozen)\
                 """),
@@ -60,6 +61,7 @@ final class SandboxRow {
         .bind("engine", s.engine())
         .bind("runtime", s.runtime())
         .bind("isolated", s.isolated())
+        .bind("rootfs", s.rootfs().wireName())
         .bind("key", s.sessionKey())
         .bind("secrets", Lines.ofList(s.secrets()))
         .bind("created", s.createdAt().toEpochMilli())
@@ -119,6 +121,7 @@ final class SandboxRow {
             OnIdle.parse(text(row, "at_end"))),
         Policy.parse(text(row, "network")),
         row.getBoolean("isolated"),
+        Rootfs.parse(text(row, "rootfs")),
         Lines.toMap(text(row, "env_vars")),
         Lines.toMap(text(row, "metadata")),
         row.getString("session_key"),

@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
 import dev.carrel.spi.VolumeId;
@@ -30,14 +31,16 @@ final class SnapshotStore {
         handle -> {
           VolumeStore.requireRoom(handle, snapshot.tenant(), snapshot.size().bytes(), maxBytes);
           return handle.execute(
-              "INSERT INTO snapshot (id, tenant, sandbox_id, volume_id, engine, image, name,"
-                  + " size_bytes, used_bytes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+              "INSERT INTO snapshot (id, tenant, sandbox_id, volume_id, engine, image, rootfs,"
+                  + " name, size_bytes, used_bytes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                  + " NULL, ?)",
               snapshot.id().value(),
               snapshot.tenant(),
               snapshot.sandbox().value(),
               snapshot.volume().value(),
               snapshot.engine(),
               snapshot.image(),
+              snapshot.rootfs().wireName(),
               snapshot.name(),
               snapshot.size().bytes(),
               snapshot.createdAt().toEpochMilli());
@@ -138,6 +141,7 @@ final class SnapshotStore {
         new VolumeId(SandboxRow.text(row, "volume_id")),
         SandboxRow.text(row, "engine"),
         SandboxRow.text(row, "image"),
+        Rootfs.parse(SandboxRow.text(row, "rootfs")),
         row.getString("name"),
         new DataSize(row.getLong("size_bytes")),
         row.getLong("used_bytes"),

@@ -4,6 +4,7 @@ import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
@@ -66,6 +67,7 @@ public final class Snapshots {
               VolumeId.random(),
               row.engine(),
               row.image(),
+              row.rootfs(),
               name,
               row.limits().disk(),
               0,
@@ -130,7 +132,7 @@ public final class Snapshots {
     try (Turn _ = life.turn(sandbox)) {
       Sandbox row = sandboxes.get(caller, sandbox);
       Sandbox.Volume old = requireVolume(row);
-      requireSameEngine(row, snapshot);
+      requireAlike(row, snapshot);
       VolumeId fresh = VolumeId.random();
       volumeStore.createSpare(fresh, row, snapshot.size(), maxBytes);
       boolean ran = false;
@@ -199,7 +201,20 @@ public final class Snapshots {
         Map.of("snapshot_id", snapshot.id().value()));
   }
 
-  static void requireSameEngine(Sandbox row, Snapshot snapshot) {
+  /** Whether files of the one make sense in the other. */
+  static void requireAlike(Sandbox row, Snapshot snapshot) {
+    if (row.rootfs() != snapshot.rootfs()) {
+      throw SandboxException.invalid(
+          "snapshot_id",
+          "%s is of a sandbox with rootfs %s, this one has %s"
+              .formatted(snapshot.id(), snapshot.rootfs().wireName(), row.rootfs().wireName()));
+    }
+    if (row.rootfs() == Rootfs.OVERLAY && !row.image().equals(snapshot.image())) {
+      throw SandboxException.invalid(
+          "snapshot_id",
+          "%s has changes of image %s, the sandbox is on %s"
+              .formatted(snapshot.id(), snapshot.image(), row.image()));
+    }
     if (!row.engine().equals(snapshot.engine())) {
       throw SandboxException.invalid(
           "snapshot_id",

@@ -6,6 +6,7 @@ import dev.carrel.control.sandbox.IdlePolicy.Verdict;
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
@@ -101,6 +102,7 @@ final class IdlePolicyTest {
         new Sandbox.Expiry(idle, onIdle, life),
         Policy.NOTHING,
         false,
+        Rootfs.READ_ONLY,
         Map.of(),
         Map.of(),
         null,

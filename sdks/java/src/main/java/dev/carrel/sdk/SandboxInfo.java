@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param volume the name of your volume that it uses, if so
  * @param startedAt when its present or last machine started
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
+ * @param rootfs read-only, or overlay: commands are root inside and may change it
  * @param secrets names of those that all its processes get
  * @param frozen why it stands still until it is resumed; null: it does not
  * @param failure why it is not running, if so
@@ -48,6 +49,7 @@ public record SandboxInfo(
     boolean networkEnabled,
     NetworkPolicy network,
     boolean isolated,
+    String rootfs,
     Map<String, String> envVars,
     Map<String, String> metadata,
     @Nullable String sessionKey,

@@ -15,6 +15,7 @@ import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Query;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Isolation;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
@@ -144,10 +145,12 @@ final class SandboxRoutes {
 
   private static CreateSandbox.Storage storage(Fields fields) {
     String snapshot = fields.string("snapshot_id");
+    String rootfs = fields.string("rootfs");
     return new CreateSandbox.Storage(
         fields.bool("ephemeral"),
         fields.string("volume"),
-        snapshot == null ? null : new SnapshotId(snapshot));
+        snapshot == null ? null : new SnapshotId(snapshot),
+        rootfs == null ? null : Rootfs.parse(rootfs));
   }
 
   private static CreateSandbox.Expiry expiry(Fields fields) {

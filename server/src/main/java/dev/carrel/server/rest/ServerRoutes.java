@@ -6,10 +6,13 @@ import dev.carrel.server.http.Json;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.Rootfs;
 import io.helidon.http.HeaderNames;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The server itself: whether it lives, what it can run, what it counts. */
 final class ServerRoutes {
@@ -43,7 +46,11 @@ final class ServerRoutes {
 
   private void engines(Exchange exchange) {
     exchange.json(
-        200, new EngineList(engines.capabilities().stream().map(EngineInfo::of).toList()));
+        200,
+        new EngineList(
+            engines.capabilities().stream()
+                .map(found -> EngineInfo.of(found, engines.overlayProblem(found.engine())))
+                .toList()));
   }
 
   private void languages(Exchange exchange) {
@@ -65,15 +72,22 @@ final class ServerRoutes {
       boolean usable,
       String isolation,
       List<SandboxView.Measure> isolationMeasures,
-      List<String> problems) {
-    static EngineInfo of(Capabilities capabilities) {
+      List<String> problems,
+      List<String> rootfs,
+      @Nullable String overlayProblem) {
+    static EngineInfo of(Capabilities capabilities, Optional<String> overlayProblem) {
       return new EngineInfo(
           capabilities.engine(),
           capabilities.runtime(),
           capabilities.usable(),
           SandboxView.strength(capabilities.isolation()),
           SandboxView.measures(capabilities.isolation()),
-          capabilities.problems());
+          capabilities.problems(),
+          Arrays.stream(Rootfs.values())
+              .filter(rootfs -> rootfs == Rootfs.READ_ONLY || overlayProblem.isEmpty())
+              .map(Rootfs::wireName)
+              .toList(),
+          overlayProblem.orElse(null));
     }
   }
 

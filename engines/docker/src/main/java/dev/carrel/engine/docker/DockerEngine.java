@@ -128,6 +128,7 @@ final class DockerEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
+    spec.requireReadOnlyRoot(this);
     var excused = new TreeSet<>(allowMissing);
     excused.addAll(kind.neverHas());
     if (kind == Kind.GVISOR) {

@@ -11,6 +11,7 @@ import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.Preload;
 import dev.carrel.spi.RootImage;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.Text;
@@ -52,6 +53,9 @@ final class NativeEngine implements Engine {
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
+
+  /** Empty: there is none. */
+  private @Nullable String overlayProblem;
 
   NativeEngine(EngineSettings settings) {
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
@@ -134,6 +138,9 @@ final class NativeEngine implements Engine {
     if (spec.isolated()) {
       request.with(Frame.ISOLATED, 1);
     }
+    if (spec.rootfs() == Rootfs.OVERLAY) {
+      request.with(Frame.OVERLAY, 1);
+    }
     Frame destroy = Frame.of(Frame.DESTROY).with(Frame.ID, id.value());
     known.add(id);
     try {
@@ -155,6 +162,31 @@ final class NativeEngine implements Engine {
         capabilities().isolation().measures().stream()
             .anyMatch(measure -> measure.name().equals(VOLUME) && measure.applied());
     return possible ? Optional.of(new NativeVolumes(server)) : Optional.empty();
+  }
+
+  @Override
+  public Optional<String> overlayProblem() {
+    probing.lock();
+    try {
+      String measured = overlayProblem;
+      if (measured == null) {
+        measured = probeOverlay();
+        overlayProblem = measured;
+      }
+      return Optional.of(measured).filter(problem -> !problem.isEmpty());
+    } finally {
+      probing.unlock();
+    }
+  }
+
+  /** Makes a sandbox with a writable root on any folder; empty when it comes up, else why not. */
+  private String probeOverlay() {
+    try {
+      Frame answer = server.ask(Frame.of(Frame.PROBE).with(Frame.OVERLAY, 1)).getLast();
+      return answer.type() == Frame.PROBED ? "" : failure("a writable root", answer).message();
+    } catch (IOException e) {
+      return String.valueOf(e.getMessage());
+    }
   }
 
   /** The guest has its socket already when it starts; this returns when it serves it. */

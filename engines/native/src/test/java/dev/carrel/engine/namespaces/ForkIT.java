@@ -17,6 +17,7 @@ import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.Preload;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.WarmSettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -154,7 +155,8 @@ final class ForkIT extends MachineTests {
     Machine open = start();
     WarmKernel.in(open, Preload.PLAIN).close();
     MachineSpec spec = spec();
-    Machine isolated = start(new MachineSpec(spec.image(), spec.limits(), null, null, true));
+    Machine isolated =
+        start(new MachineSpec(spec.image(), spec.limits(), null, null, true, Rootfs.READ_ONLY));
 
     assertThat(isolated.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN))).isFalse();
     assertThat(open.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN)))

@@ -27,6 +27,6 @@ final class NativeEngineOnVolumesIT extends EngineContract {
   protected MachineSpec prepared(MachineSpec spec) {
     VolumeId volume = spec.volume() == null ? VolumeId.random() : spec.volume();
     return new MachineSpec(
-        spec.image(), spec.limits(), spec.egressSocket(), volume, spec.isolated());
+        spec.image(), spec.limits(), spec.egressSocket(), volume, spec.isolated(), spec.rootfs());
   }
 }

@@ -100,6 +100,7 @@ final class OciEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
+    spec.requireReadOnlyRoot(this);
     var excused = new TreeSet<>(allowMissing);
     excused.addAll(runtime.neverHas());
     if (runtime == OciRuntime.RUNSC) {

@@ -104,6 +104,7 @@ final class ProcessEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
+    spec.requireReadOnlyRoot(this);
     if (spec.image() instanceof RootImage.Folder(Path path)) {
       throw failed("image", "only the host's own files can be used, not " + path, null)
           .withHint("choose image 'host' or engine 'native'");

@@ -10,15 +10,11 @@ import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,7 +23,6 @@ import org.junit.jupiter.api.Timeout;
 /** What every engine that isolates promises of a folder as root, also of one made to deceive. */
 @Timeout(60)
 public abstract class FolderImageContract extends MachineTests {
-  private static final Pattern LIBRARY = Pattern.compile("(/\\S+) \\(0x");
   private static final String CANARY = "canary-7f3a";
 
   private Path image = Path.of("");
@@ -45,16 +40,11 @@ public abstract class FolderImageContract extends MachineTests {
 
   @BeforeEach
   void makeImage() throws Exception {
-    image = Files.createTempDirectory("carrel-image-");
-    image.toFile().setExecutable(true, false);
-    image.toFile().setReadable(true, false);
+    image = SmallImage.create().with("dash", "cat", "ls", "touch", "readlink").root();
     secret = Files.createTempDirectory("carrel-secret-");
     Files.writeString(secret.resolve("hosts"), CANARY);
     secret.toFile().setExecutable(true, false);
     secret.toFile().setReadable(true, false);
-    for (String program : List.of("dash", "cat", "ls", "touch", "readlink")) {
-      install(Path.of("/usr/bin", program));
-    }
     Files.createSymbolicLink(image.resolve("bin"), Path.of("usr/bin"));
     Files.createSymbolicLink(image.resolve("usr/bin/sh"), Path.of("dash"));
     Files.createDirectory(image.resolve("etc"));
@@ -140,25 +130,5 @@ public abstract class FolderImageContract extends MachineTests {
     var spec = new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null);
     Finished finished = Finished.shell(Guest.of(start(spec)), line);
     return finished.stdout() + finished.stderr();
-  }
-
-  /** Copies a program and what it is linked with. */
-  private void install(Path program) throws Exception {
-    copy(program);
-    Process ldd = new ProcessBuilder("ldd", program.toString()).start();
-    String text = new String(ldd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(ldd.waitFor()).isZero();
-    var libraries = LIBRARY.matcher(text);
-    while (libraries.find()) {
-      copy(Path.of(libraries.group(1)));
-    }
-  }
-
-  private void copy(Path file) throws IOException {
-    Path target = image.resolve(file.toString().substring(1));
-    if (Files.notExists(target, LinkOption.NOFOLLOW_LINKS)) {
-      Files.createDirectories(target.resolveSibling("."));
-      Files.copy(file.toRealPath(), target, StandardCopyOption.COPY_ATTRIBUTES);
-    }
   }
 }

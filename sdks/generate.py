@@ -26,6 +26,7 @@ HEADER = "Written by sdks/generate.py from spec/openapi.yaml. Change the contrac
 # The same names in all SDKs; what is not here keeps its name of the contract.
 RENAMED = {
     "Activity": "ActivityInfo",
+    "ApiKey": "KeyInfo",
     "Approval": "ApprovalInfo",
     "Artifact": "ArtifactInfo",
     "Budget": "BudgetInfo",
@@ -47,22 +48,26 @@ OPTIONS = {
     "AskApproval": "ApprovalOptions",
     "ApprovalDecision": "DecisionOptions",
     "AddSecret": "SecretOptions",
+    "BridgeData": "BridgeOptions",
     "CodeRequest": "CodeOptions",
     "CreateContext": "ContextOptions",
+    "CreateKey": "KeyOptions",
     "CreateSandbox": "SandboxOptions",
     "CreateVolume": "VolumeOptions",
     "ExecRequest": "ExecOptions",
     "GlobRequest": "GlobOptions",
     "GrepRequest": "GrepOptions",
+    "HostExec": "HostOptions",
     "ImportFile": "ImportSource",
+    "SandboxSettingsChange": "SettingsChanges",
     "SetBudget": "BudgetLimits",
     "UpdateSandbox": "SandboxChanges",
     "ValidateRequest": "ValidateOptions",
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "ImportFiles", "LinkPort", "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret",
-    "SandboxSettingsChange", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
+    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "LinkPort", "MkdirRequest", "MoveRequest",
+    "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}

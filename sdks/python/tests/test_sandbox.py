@@ -247,9 +247,9 @@ def test_files_are_signed_and_recognised(carrel: Carrel, sandbox: Sandbox) -> No
 
 
 def test_files_come_in_and_leave_by_a_link(sandbox: Sandbox) -> None:
-    brought = sandbox.import_files({"file_name": "in/a.txt", "file_content": "hello"}, {"source": "/etc/shadow"})
+    brought = sandbox.transfers.import_files({"file_name": "in/a.txt", "file_content": "hello"}, {"source": "/etc/shadow"})
     assert [file.success for file in brought.files] == [True, False]
-    exported = sandbox.export_files("in", "in/a.txt", expires_in_seconds=60)
+    exported = sandbox.transfers.export("in", "in/a.txt", expires_in_seconds=60)
     assert exported.success
     link = exported.files[1].download_url
     assert link is not None
@@ -275,7 +275,6 @@ def test_a_budget_is_used_up(carrel: Carrel) -> None:
         assert box.budget().executions_used == 1
         with pytest.raises(sdk.BudgetExhausted):
             box.exec("true")
-    assert "host" in [image.name for image in carrel.images()]
 
 
 def test_failures_are_of_the_class_of_their_code(carrel: Carrel) -> None:

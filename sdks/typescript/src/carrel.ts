@@ -4,43 +4,54 @@ import {
   type ArtifactInfo,
   type AuditPage,
   type AuditVerdict,
+  type BudgetInfo,
+  type BudgetLimits,
   type DecisionOptions,
   type EngineInfo,
   type Event,
   type Health,
-  type ImageInfo,
+  type PoolInfo,
   type QueueStatus,
   type SandboxOptions,
   type SandboxPage,
   type SandboxUsage,
   type SecretInfo,
   type SecretOptions,
+  type SigningKey,
   type SnapshotInfo,
   type ValidateOptions,
   type Validation,
   type VolumeInfo,
   type VolumeOptions,
+  type WebPage,
+  type WebResults,
   readApprovalInfo,
   readArtifactInfo,
   readAuditPage,
   readAuditVerdict,
+  readBudgetInfo,
   readEngineInfo,
   readEvent,
   readHealth,
-  readImageInfo,
+  readPoolInfo,
   readQueueStatus,
   readSandboxPage,
   readSandboxUsage,
   readSecretInfo,
+  readSigningKey,
   readSnapshotInfo,
   readValidation,
   readVolumeInfo,
+  readWebPage,
+  readWebResults,
   writeApprovalOptions,
+  writeBudgetLimits,
   writeDecisionOptions,
   writeSecretOptions,
   writeValidateOptions,
   writeVolumeOptions,
 } from "./generated/types.js";
+import { Host, Images, Keys, Settings } from "./operations.js";
 import { SANDBOXES, Sandbox } from "./sandbox.js";
 import { type EventStream, news } from "./streams.js";
 import { type Json, type KeyedOptions, type Query, type ServerOptions, Transport, segment } from "./transport.js";
@@ -62,6 +73,10 @@ export class Carrel {
   readonly snapshots: Snapshots;
   readonly approvals: Approvals;
   readonly audit: Audit;
+  readonly images: Images;
+  readonly keys: Keys;
+  readonly settings: Settings;
+  readonly host: Host;
 
   /** Without options CARREL_URL and CARREL_TOKEN name the server and the token. */
   constructor(options: ServerOptions = {}) {
@@ -72,6 +87,10 @@ export class Carrel {
     this.snapshots = new Snapshots(this.transport);
     this.approvals = new Approvals(this.transport);
     this.audit = new Audit(this.transport);
+    this.images = new Images(this.transport);
+    this.keys = new Keys(this.transport);
+    this.settings = new Settings(this.transport);
+    this.host = new Host(this.transport, this.approvals);
   }
 
   async health(): Promise<Health> {
@@ -120,9 +139,31 @@ export class Carrel {
     return (await this.transport.get("/api/v1/artifacts", { sha256 })).artifacts.map(readArtifactInfo);
   }
 
-  /** What sandboxes can be started on. */
-  async images(): Promise<ImageInfo[]> {
-    return (await this.transport.get("/api/v1/images")).images.map(readImageInfo);
+  /** Sandboxes that wait for their owner; for administrators. */
+  async pools(): Promise<PoolInfo[]> {
+    return (await this.transport.get("/api/v1/settings/sandbox/pool-summary")).per_image.map(readPoolInfo);
+  }
+
+  /** What all sandboxes of a namespace together may use up, and have used. */
+  async budget(namespace: string): Promise<BudgetInfo> {
+    return readBudgetInfo(await this.transport.get(budgetPath(namespace)));
+  }
+
+  /** A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller. */
+  async setBudget(namespace: string, limits: BudgetLimits): Promise<BudgetInfo> {
+    return readBudgetInfo(await this.transport.json("PUT", budgetPath(namespace), { json: writeBudgetLimits(limits) }));
+  }
+
+  /** A page of the web, readable; by the policy of a sandbox, or the server's. Fresh: what was read a while ago will not do. */
+  async fetchPage(url: string, options: { sandbox?: string; fresh?: boolean } = {}): Promise<WebPage> {
+    const json = { url, fresh: options.fresh ?? false, sandbox_id: options.sandbox };
+    return readWebPage(await this.transport.json("POST", "/api/v1/web/fetch", { json }));
+  }
+
+  /** Searches the web; by the policy of a sandbox, or the server's. */
+  async searchWeb(query: string, most = 5, options: { sandbox?: string } = {}): Promise<WebResults> {
+    const json = { query, num: most, sandbox_id: options.sandbox };
+    return readWebResults(await this.transport.json("POST", "/api/v1/web/search", { json }));
   }
 
   /** Sets of rules that a policy can name, with what each allows on this server. */
@@ -136,6 +177,10 @@ export class Carrel {
   }
 }
 
+function budgetPath(namespace: string): string {
+  return `/api/v1/namespaces/${segment(namespace, "namespace")}/budget`;
+}
+
 /** The sandboxes of this token's owner. */
 export class Sandboxes {
   constructor(private readonly carrel: Carrel) {}
@@ -146,6 +191,11 @@ export class Sandboxes {
 
   async get(id: string): Promise<Sandbox> {
     return Sandbox.get(id, this.carrel);
+  }
+
+  /** Ends every process in it and removes all its files. */
+  async delete(id: string): Promise<void> {
+    await this.carrel.transport.json("DELETE", `${SANDBOXES}/${segment(id, "id")}`);
   }
 
   /** One page, newest first. */
@@ -296,5 +346,10 @@ export class Audit {
   /** Looks for what was changed behind the server's back; for administrators. */
   async verify(): Promise<AuditVerdict> {
     return readAuditVerdict(await this.transport.json("POST", `${Audit.PATH}/verify`, { json: {} }));
+  }
+
+  /** The public key of what the server signs. */
+  async key(): Promise<SigningKey> {
+    return readSigningKey(await this.transport.get(`${Audit.PATH}/key`));
   }
 }

@@ -2,6 +2,7 @@ export { Approvals, Audit, Carrel, type EventFilter, Sandboxes, Secrets, Snapsho
 export { CarrelError, type FailureCode } from "./errors.js";
 export { type Content, Files } from "./files.js";
 export type * from "./generated/types.js";
+export { Host, Images, Keys, type SettingInfo, Settings } from "./operations.js";
 export type { RichCodeResult } from "./rich.js";
 export { Contexts, Egress, Sandbox } from "./sandbox.js";
 export {
@@ -15,6 +16,7 @@ export {
   FileWatch,
   Stream,
 } from "./streams.js";
+export { Transfers } from "./transfers.js";
 export type { CallOptions, KeyedOptions, ServerOptions } from "./transport.js";
 
 export const VERSION = "0.1.0";

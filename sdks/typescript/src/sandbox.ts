@@ -4,19 +4,20 @@ import {
   type ActivityInfo,
   type ArtifactInfo,
   type ArtifactManifest,
+  type BridgeOptions,
+  type BridgeResult,
   type BudgetInfo,
   type BudgetLimits,
   type CodeOptions,
   type ContextInfo,
   type ContextOptions,
+  type EgressAccess,
   type EgressDecision,
   type EgressInfo,
   type ExecInfo,
   type ExecOptions,
   type ExecResult,
-  type ExportResult,
-  type ImportResult,
-  type ImportSource,
+  type Installation,
   type NetworkPolicy,
   type SandboxChanges,
   type SandboxInfo,
@@ -28,31 +29,33 @@ import {
   readActivityInfo,
   readArtifactInfo,
   readArtifactManifest,
+  readBridgeResult,
   readBudgetInfo,
   readCodeResult,
   readContextInfo,
+  readEgressAccess,
   readEgressDecision,
   readEgressInfo,
   readExecInfo,
   readExecResult,
-  readExportResult,
-  readImportResult,
   readSandboxInfo,
   readSandboxUsage,
+  readInstallation,
   readPortLink,
   readSignedArtifacts,
   readSnapshotInfo,
+  writeBridgeOptions,
   writeBudgetLimits,
   writeCodeOptions,
   writeContextOptions,
   writeExecOptions,
-  writeImportSource,
   writeNetworkPolicy,
   writeSandboxChanges,
   writeSandboxOptions,
 } from "./generated/types.js";
 import { type RichCodeResult, rich } from "./rich.js";
 import { CodeStream, type EventStream, ExecStream, ResumedEvents, accept, news, running } from "./streams.js";
+import { Transfers } from "./transfers.js";
 import { type Json, type KeyedOptions, Transport, segment } from "./transport.js";
 
 export const SANDBOXES = "/api/v1/sandboxes";
@@ -70,6 +73,7 @@ export class Sandbox implements AsyncDisposable {
   readonly files: Files;
   readonly contexts: Contexts;
   readonly egress: Egress;
+  readonly transfers: Transfers;
   private readonly path: string;
   private current: SandboxInfo;
 
@@ -83,6 +87,7 @@ export class Sandbox implements AsyncDisposable {
     this.files = new Files(transport, this.path);
     this.contexts = new Contexts(transport, this.path);
     this.egress = new Egress(transport, this.path);
+    this.transfers = new Transfers(transport, this.path);
   }
 
   /**
@@ -274,14 +279,17 @@ export class Sandbox implements AsyncDisposable {
     return readBudgetInfo(await this.transport.json("PUT", `${this.path}/budget`, { json: writeBudgetLimits(limits) }));
   }
 
-  /** Brings files in, each for itself: `fileContent`, `url`, `sandboxId` with `path`, or `source` says from where. */
-  async importFiles(...files: ImportSource[]): Promise<ImportResult> {
-    return readImportResult(await this.post("imports", { files: files.map(writeImportSource) }));
+  /**
+   * Installs packages in it, through its own policy. The manager is pip, npm or r; with `scripts` packages may run code of their
+   * own while they are installed.
+   */
+  async install(manager: string, packages: string[], options: { scripts?: boolean } = {}): Promise<Installation> {
+    return readInstallation(await this.post("packages", { manager, packages, scripts: options.scripts ?? false }));
   }
 
-  /** Lets files and folders out, with a link to each that anybody can fetch it by for a while. */
-  async exportFiles(paths: string[], options: { expiresInSeconds?: number } = {}): Promise<ExportResult> {
-    return readExportResult(await this.post("exports", { paths, expires_in_seconds: options.expiresInSeconds }));
+  /** Carries the value of a variable between interpreters, or brings one in. */
+  async bridge(name: string, options: BridgeOptions = {}): Promise<BridgeResult> {
+    return readBridgeResult(await this.post("bridge", { name, ...writeBridgeOptions(options) }));
   }
 
   private async change(verb: string): Promise<this> {
@@ -367,6 +375,15 @@ export class Egress {
   /** What was decided since its machine started, latest first. */
   async decisions(): Promise<EgressDecision[]> {
     return (await this.transport.get(`${this.path}/decisions`)).decisions.map(readEgressDecision);
+  }
+
+  /**
+   * A way to use the network as this sandbox from elsewhere, where the server is set up for it. The hosts are all that may be
+   * reached with it, within the policy; none: what that allows.
+   */
+  async access(hosts: string[] = [], options: { ttlSeconds?: number } = {}): Promise<EgressAccess> {
+    const json = { hosts: hosts.length === 0 ? undefined : hosts, ttl_seconds: options.ttlSeconds };
+    return readEgressAccess(await this.transport.json("POST", `${this.path}/tokens`, { json }));
   }
 }
 

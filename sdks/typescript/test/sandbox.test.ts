@@ -274,9 +274,9 @@ test("the rest of the server is reached", async () => {
 });
 
 test("files come in and leave by a link", async () => {
-  const brought = await sandbox.importFiles({ fileName: "in/a.txt", fileContent: "hello" }, { source: "/etc/shadow" });
+  const brought = await sandbox.transfers.importFiles({ fileName: "in/a.txt", fileContent: "hello" }, { source: "/etc/shadow" });
   assert.deepEqual(brought.files.map((file) => file.success), [true, false]);
-  const exported = await sandbox.exportFiles(["in/a.txt"], { expiresInSeconds: 60 });
+  const exported = await sandbox.transfers.export(["in/a.txt"], { expiresInSeconds: 60 });
   const answer = await fetch(exported.files[0]!.downloadUrl!);
   assert.equal(await answer.text(), "hello");
 });
@@ -305,7 +305,6 @@ test("files are signed and recognised, and a budget is used up", async () => {
   assert.deepEqual(await carrel.artifacts(signed.sha256), [signed]);
   assert.ok((await sandbox.artifacts()).some((artifact) => artifact.sha256 === signed.sha256));
   assert.ok((await sandbox.artifactManifest()).signatures.length > 0);
-  assert.ok((await carrel.images()).some((image) => image.name === "host"));
 
   await using box = await carrel.sandboxes.create({ memoryMb: 64 });
   assert.equal((await box.setBudget({ executions: 1 })).executions, 1);

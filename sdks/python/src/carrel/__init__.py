@@ -7,6 +7,7 @@ from ._async.client import AsyncCarrel
 from ._async.sandbox import AsyncSandbox
 from ._async.streams import AsyncCodeStream, AsyncEventStream, AsyncExecStream, AsyncFileWatch
 from ._errors import CarrelError, Unreachable
+from ._settings import SettingInfo
 from ._sync.client import Carrel
 from ._sync.sandbox import Sandbox
 from ._sync.streams import CodeStream, EventStream, ExecStream, FileWatch
@@ -36,6 +37,7 @@ __all__ = [
     "Output",
     "Result",
     "Sandbox",
+    "SettingInfo",
     "Unreachable",
 ]
 __all__ += errors.__all__

@@ -144,7 +144,7 @@ export const readActivityList = (wire: Wire): ActivityList => ({
 });
 
 /** `ApiKey` of the contract. */
-export interface ApiKey {
+export interface KeyInfo {
   id: string;
   name: string;
   tenant: string;
@@ -159,7 +159,7 @@ export interface ApiKey {
   key: string | null;
 }
 
-export const readApiKey = (wire: Wire): ApiKey => ({
+export const readKeyInfo = (wire: Wire): KeyInfo => ({
   id: wire.id,
   name: wire.name,
   tenant: wire.tenant,
@@ -174,11 +174,11 @@ export const readApiKey = (wire: Wire): ApiKey => ({
 
 /** `ApiKeyList` of the contract. */
 export interface ApiKeyList {
-  keys: ApiKey[];
+  keys: KeyInfo[];
 }
 
 export const readApiKeyList = (wire: Wire): ApiKeyList => ({
-  keys: ((items: Wire[]) => items.map(readApiKey))(wire.keys),
+  keys: ((items: Wire[]) => items.map(readKeyInfo))(wire.keys),
 });
 
 /** `Approval` of the contract. */
@@ -379,35 +379,6 @@ export const readAuditVerdict = (wire: Wire): AuditVerdict => ({
   last: wire.last,
   checkpoints: wire.checkpoints,
   problems: ((items: Wire[]) => items.map(readAuditProblem))(wire.problems),
-});
-
-/** `BridgeData` of the contract. */
-export interface BridgeData {
-  /** The variable. */
-  name: string;
-  /** Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime. */
-  value: unknown | null;
-  language: "python" | "node" | "r" | "bash" | null;
-  /** Left out: the usual interpreter of the language. */
-  contextId: string | null;
-  toSandboxId: string | null;
-  toLanguage: "python" | "node" | "r" | "bash" | null;
-  toContextId: string | null;
-  toName: string | null;
-  /** `table`: data frames, with the types of their columns. */
-  format: "json" | "table" | null;
-}
-
-export const readBridgeData = (wire: Wire): BridgeData => ({
-  name: wire.name,
-  value: wire.value ?? null,
-  language: wire.language ?? null,
-  contextId: wire.context_id ?? null,
-  toSandboxId: wire.to_sandbox_id ?? null,
-  toLanguage: wire.to_language ?? null,
-  toContextId: wire.to_context_id ?? null,
-  toName: wire.to_name ?? null,
-  format: wire.format ?? null,
 });
 
 /** `BridgeResult` of the contract. */
@@ -649,26 +620,6 @@ export const readContextList = (wire: Wire): ContextList => ({
   contexts: ((items: Wire[]) => items.map(readContextInfo))(wire.contexts),
 });
 
-/** `CreateKey` of the contract. */
-export interface CreateKey {
-  name: string;
-  /** Whose it shall be; another's only for administrators. */
-  tenant: string | null;
-  /** Whom it stands for; somebody else only for administrators. */
-  principal: string | null;
-  role: "user" | "admin" | null;
-  /** What no role brings with it; given by administrators. */
-  permissions: Permission[] | null;
-}
-
-export const readCreateKey = (wire: Wire): CreateKey => ({
-  name: wire.name,
-  tenant: wire.tenant ?? null,
-  principal: wire.principal ?? null,
-  role: wire.role ?? null,
-  permissions: wire.permissions ?? null,
-});
-
 /** The richest type of one figure or display call. */
 export interface DisplayOutput {
   type: string;
@@ -698,6 +649,18 @@ export const readEgressInfo = (wire: Wire): EgressInfo => ({
   sentBytes: wire.sent_bytes,
   receivedBytes: wire.received_bytes,
   draft: readNetworkPolicy(wire.draft),
+});
+
+/** A way to use the network as a sandbox from elsewhere. */
+export interface EgressAccess {
+  /** It has the secret in it and is not shown again. */
+  proxyUrl: string;
+  expiresAt: Date;
+}
+
+export const readEgressAccess = (wire: Wire): EgressAccess => ({
+  proxyUrl: wire.proxy_url,
+  expiresAt: time(wire.expires_at),
 });
 
 /** `EgressDecision` of the contract. */
@@ -1003,18 +966,6 @@ export const readExecStarted = (wire: Wire): ExecStarted => ({
   offset: wire.offset,
 });
 
-/** `ExportFiles` of the contract. */
-export interface ExportFiles {
-  paths: string[];
-  /** How long links are good; `export.link-time` unless said. */
-  expiresInSeconds: number | null;
-}
-
-export const readExportFiles = (wire: Wire): ExportFiles => ({
-  paths: wire.paths,
-  expiresInSeconds: wire.expires_in_seconds ?? null,
-});
-
 /** `ExportInfo` of the contract. */
 export interface ExportInfo {
   id: string;
@@ -1276,27 +1227,6 @@ export const readHostEntry = (wire: Wire): HostEntry => ({
   modifiedAt: time(wire.modified_at),
 });
 
-/** `HostExec` of the contract. */
-export interface HostExec {
-  /** A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell. */
-  command: string | string[];
-  /** A folder that is lent out; default: the first of them. */
-  cwd: string | null;
-  /** At most host.max-timeout. */
-  timeoutSeconds: number | null;
-  /** For whom; approvals can be for one sandbox. */
-  sandboxId: string | null;
-  namespace: string | null;
-}
-
-export const readHostExec = (wire: Wire): HostExec => ({
-  command: wire.command,
-  cwd: wire.cwd ?? null,
-  timeoutSeconds: wire.timeout_seconds ?? null,
-  sandboxId: wire.sandbox_id ?? null,
-  namespace: wire.namespace ?? null,
-});
-
 /** `HostListing` of the contract. */
 export interface HostListing {
   files: HostEntry[];
@@ -1304,20 +1234,6 @@ export interface HostListing {
 
 export const readHostListing = (wire: Wire): HostListing => ({
   files: ((items: Wire[]) => items.map(readHostEntry))(wire.files),
-});
-
-/** `HostPath` of the contract. */
-export interface HostPath {
-  /** From / on, without links. */
-  path: string;
-  sandboxId: string | null;
-  namespace: string | null;
-}
-
-export const readHostPath = (wire: Wire): HostPath => ({
-  path: wire.path,
-  sandboxId: wire.sandbox_id ?? null,
-  namespace: wire.namespace ?? null,
 });
 
 /** `HostResult` of the contract. */
@@ -1399,6 +1315,23 @@ export const readImageList = (wire: Wire): ImageList => ({
   diskBytes: wire.disk_bytes,
 });
 
+/** How far the work on an image is. */
+export interface ImageProgress {
+  step: string;
+  done: number;
+  /** Null when nobody knows. */
+  total: number | null;
+  /** New lines. */
+  log: string[];
+}
+
+export const readImageProgress = (wire: Wire): ImageProgress => ({
+  step: wire.step,
+  done: wire.done,
+  total: wire.total,
+  log: wire.log,
+});
+
 /** `ImportResult` of the contract. */
 export interface ImportResult {
   /** All came. */
@@ -1436,21 +1369,6 @@ export const readImportedFile = (wire: Wire): ImportedFile => ({
   skipped: wire.skipped,
   error: wire.error,
   code: wire.code,
-});
-
-/** `InstallPackages` of the contract. */
-export interface InstallPackages {
-  manager: "pip" | "npm" | "r";
-  /** Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options. */
-  packages: string[];
-  /** Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions. */
-  scripts: boolean | null;
-}
-
-export const readInstallPackages = (wire: Wire): InstallPackages => ({
-  manager: wire.manager,
-  packages: wire.packages,
-  scripts: wire.scripts ?? null,
 });
 
 /** `Installation` of the contract. */
@@ -1709,6 +1627,17 @@ export const readProblem = (wire: Wire): Problem => ({
   hint: wire.hint ?? null,
   cause: wire.cause ?? null,
   requestId: wire.request_id,
+});
+
+/** What was removed. */
+export interface PrunedImages {
+  removed: string[];
+  freedBytes: number;
+}
+
+export const readPrunedImages = (wire: Wire): PrunedImages => ({
+  removed: wire.removed,
+  freedBytes: wire.freed_bytes,
 });
 
 /** `Queue` of the contract. */
@@ -2256,6 +2185,31 @@ export const readWebPage = (wire: Wire): WebPage => ({
   cached: wire.cached,
 });
 
+/** A page that a search found. */
+export interface WebResult {
+  title: string;
+  url: string;
+  snippet: string;
+}
+
+export const readWebResult = (wire: Wire): WebResult => ({
+  title: wire.title,
+  url: wire.url,
+  snippet: wire.snippet,
+});
+
+/** What a search found, best first. */
+export interface WebResults {
+  /** Who answered. */
+  provider: string;
+  results: WebResult[];
+}
+
+export const readWebResults = (wire: Wire): WebResults => ({
+  provider: wire.provider,
+  results: ((items: Wire[]) => items.map(readWebResult))(wire.results),
+});
+
 /** What `AddSecret` of the contract takes besides what it requires. */
 export interface SecretOptions {
   namespace?: string | undefined;
@@ -2308,6 +2262,32 @@ export const writeApprovalOptions = (given: ApprovalOptions): Wire => ({
   wait_seconds: given.waitSeconds,
 });
 
+/** What `BridgeData` of the contract takes besides what it requires. */
+export interface BridgeOptions {
+  /** Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime. */
+  value?: unknown | undefined;
+  language?: "python" | "node" | "r" | "bash" | undefined;
+  /** Left out: the usual interpreter of the language. */
+  contextId?: string | undefined;
+  toSandboxId?: string | undefined;
+  toLanguage?: "python" | "node" | "r" | "bash" | undefined;
+  toContextId?: string | undefined;
+  toName?: string | undefined;
+  /** `table`: data frames, with the types of their columns. */
+  format?: "json" | "table" | undefined;
+}
+
+export const writeBridgeOptions = (given: BridgeOptions): Wire => ({
+  value: given.value,
+  language: given.language,
+  context_id: given.contextId,
+  to_sandbox_id: given.toSandboxId,
+  to_language: given.toLanguage,
+  to_context_id: given.toContextId,
+  to_name: given.toName,
+  format: given.format,
+});
+
 /** What `CodeRequest` of the contract takes besides what it requires. */
 export interface CodeOptions {
   /** `python`, `node`, `r` or `bash`, or a usual alias such as `js`. */
@@ -2345,6 +2325,24 @@ export const writeContextOptions = (given: ContextOptions): Wire => ({
   env: given.env,
   secrets: given.secrets,
   preload: given.preload,
+});
+
+/** What `CreateKey` of the contract takes besides what it requires. */
+export interface KeyOptions {
+  /** Whose it shall be; another's only for administrators. */
+  tenant?: string | undefined;
+  /** Whom it stands for; somebody else only for administrators. */
+  principal?: string | undefined;
+  role?: "user" | "admin" | undefined;
+  /** What no role brings with it; given by administrators. */
+  permissions?: Permission[] | undefined;
+}
+
+export const writeKeyOptions = (given: KeyOptions): Wire => ({
+  tenant: given.tenant,
+  principal: given.principal,
+  role: given.role,
+  permissions: given.permissions,
 });
 
 /** What `CreateSandbox` of the contract takes besides what it requires. */
@@ -2492,6 +2490,24 @@ export const writeGrepOptions = (given: GrepOptions): Wire => ({
   limit: given.limit,
 });
 
+/** What `HostExec` of the contract takes besides what it requires. */
+export interface HostOptions {
+  /** A folder that is lent out; default: the first of them. */
+  cwd?: string | undefined;
+  /** At most host.max-timeout. */
+  timeoutSeconds?: number | undefined;
+  /** For whom; approvals can be for one sandbox. */
+  sandboxId?: string | undefined;
+  namespace?: string | undefined;
+}
+
+export const writeHostOptions = (given: HostOptions): Wire => ({
+  cwd: given.cwd,
+  timeout_seconds: given.timeoutSeconds,
+  sandbox_id: given.sandboxId,
+  namespace: given.namespace,
+});
+
 /** What `ImportFile` of the contract takes besides what it requires. */
 export interface ImportSource {
   /** Of `file_content`. */
@@ -2521,6 +2537,53 @@ export const writeImportSource = (given: ImportSource): Wire => ({
   source: given.source,
   destination: given.destination,
   unpack: given.unpack,
+});
+
+/** What `SandboxSettingsChange` of the contract takes besides what it requires. */
+export interface SettingsChanges {
+  defaultImage?: string | null | undefined;
+  memoryMb?: number | null | undefined;
+  cpuCores?: number | null | undefined;
+  diskMb?: number | null | undefined;
+  pids?: number | null | undefined;
+  idleTimeoutSeconds?: number | null | undefined;
+  maxIdleTimeoutSeconds?: number | null | undefined;
+  maxLifeSeconds?: number | null | undefined;
+  stoppedRetentionSeconds?: number | null | undefined;
+  maxMemoryMb?: number | null | undefined;
+  maxCpuCores?: number | null | undefined;
+  maxDiskMb?: number | null | undefined;
+  maxPids?: number | null | undefined;
+  maxSandboxes?: number | null | undefined;
+  defaultMaxPerUser?: number | null | undefined;
+  evictWhenFull?: boolean | null | undefined;
+  warmPoolEnabled?: boolean | null | undefined;
+  maxConcurrentCreates?: number | null | undefined;
+  maxConcurrentExecutions?: number | null | undefined;
+  maxQueued?: number | null | undefined;
+}
+
+export const writeSettingsChanges = (given: SettingsChanges): Wire => ({
+  default_image: given.defaultImage,
+  memory_mb: given.memoryMb,
+  cpu_cores: given.cpuCores,
+  disk_mb: given.diskMb,
+  pids: given.pids,
+  idle_timeout_seconds: given.idleTimeoutSeconds,
+  max_idle_timeout_seconds: given.maxIdleTimeoutSeconds,
+  max_life_seconds: given.maxLifeSeconds,
+  stopped_retention_seconds: given.stoppedRetentionSeconds,
+  max_memory_mb: given.maxMemoryMb,
+  max_cpu_cores: given.maxCpuCores,
+  max_disk_mb: given.maxDiskMb,
+  max_pids: given.maxPids,
+  max_sandboxes: given.maxSandboxes,
+  default_max_per_user: given.defaultMaxPerUser,
+  evict_when_full: given.evictWhenFull,
+  warm_pool_enabled: given.warmPoolEnabled,
+  max_concurrent_creates: given.maxConcurrentCreates,
+  max_concurrent_executions: given.maxConcurrentExecutions,
+  max_queued: given.maxQueued,
 });
 
 /** What `SetBudget` of the contract takes besides what it requires. */

@@ -5,20 +5,25 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from .._wire import Self, Unpack
+from .._wire import Self, Unpack, segment
 from ..generated.types import (
     ArtifactInfo,
+    BudgetInfo,
+    BudgetLimits,
     EngineInfo,
     Event,
     Health,
-    ImageInfo,
+    PoolInfo,
     QueueStatus,
     SandboxOptions,
     SandboxPage,
     SandboxUsage,
     ValidateOptions,
     Validation,
+    WebPage,
+    WebResults,
 )
+from .operations import AsyncHost, AsyncImages, AsyncKeys, AsyncSettings
 from .resources import AsyncApprovals, AsyncAudit, AsyncSecrets, AsyncSnapshots, AsyncVolumes
 from .sandbox import SANDBOXES, AsyncSandbox
 from .streams import AsyncEventStream, news
@@ -39,6 +44,10 @@ class AsyncCarrel:
         self.snapshots = AsyncSnapshots(self._transport)
         self.approvals = AsyncApprovals(self._transport)
         self.audit = AsyncAudit(self._transport)
+        self.images = AsyncImages(self._transport)
+        self.keys = AsyncKeys(self._transport)
+        self.settings = AsyncSettings(self._transport)
+        self.host = AsyncHost(self._transport, self.approvals)
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,9 +101,32 @@ class AsyncCarrel:
         wire = await self._transport.get("/api/v1/artifacts", {"sha256": sha256})
         return [ArtifactInfo.from_wire(one) for one in wire["artifacts"]]
 
-    async def images(self) -> list[ImageInfo]:
-        """What sandboxes can be started on."""
-        return [ImageInfo.from_wire(one) for one in (await self._transport.get("/api/v1/images"))["images"]]
+    async def pools(self) -> list[PoolInfo]:
+        """Sandboxes that wait for their owner; for administrators."""
+        wire = await self._transport.get("/api/v1/settings/sandbox/pool-summary")
+        return [PoolInfo.from_wire(one) for one in wire["per_image"]]
+
+    async def budget(self, namespace: str) -> BudgetInfo:
+        """What all sandboxes of a namespace together may use up, and have used."""
+        return BudgetInfo.from_wire(await self._transport.get(budget_path(namespace)))
+
+    async def set_budget(self, namespace: str, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
+        """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
+        return BudgetInfo.from_wire(await self._transport.send("PUT", budget_path(namespace), limits))
+
+    async def fetch_page(self, url: str, *, sandbox: str | None = None, fresh: bool = False) -> WebPage:
+        """A page of the web, readable; by the policy of a sandbox, or the server's. Fresh: what was read a while ago will not do."""
+        wire: dict[str, Any] = {"url": url, "fresh": fresh}
+        if sandbox is not None:
+            wire["sandbox_id"] = sandbox
+        return WebPage.from_wire(await self._transport.send("POST", "/api/v1/web/fetch", wire))
+
+    async def search_web(self, query: str, most: int = 5, *, sandbox: str | None = None) -> WebResults:
+        """Searches the web; by the policy of a sandbox, or the server's."""
+        wire: dict[str, Any] = {"query": query, "num": most}
+        if sandbox is not None:
+            wire["sandbox_id"] = sandbox
+        return WebResults.from_wire(await self._transport.send("POST", "/api/v1/web/search", wire))
 
     async def egress_presets(self) -> dict[str, list[str]]:
         """Sets of rules that a policy can name, with what each allows on this server."""
@@ -104,6 +136,10 @@ class AsyncCarrel:
     async def request(self, method: str, path: str, wire: Any = None, *, params: dict[str, Any] | None = None) -> Any:
         """Any other call of the contract: JSON in, JSON out."""
         return await self._transport.send(method, path, wire, params=params)
+
+
+def budget_path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{segment(namespace, 'namespace')}/budget"
 
 
 class AsyncSandboxes:
@@ -117,6 +153,10 @@ class AsyncSandboxes:
 
     async def get(self, id: str) -> AsyncSandbox:
         return await AsyncSandbox.get(id, self._carrel)
+
+    async def delete(self, id: str) -> None:
+        """Ends every process in it and removes all its files."""
+        await self._carrel._transport.send("DELETE", f"{SANDBOXES}/{segment(id, 'id')}")
 
     async def list(self, page: int = 1, page_size: int = 20, **query: str) -> SandboxPage:
         """One page, newest first. The query may name status, search, image, namespace, sort_by and sort_order."""

@@ -14,6 +14,7 @@ from ..generated.types import (
     DecisionOptions,
     SecretInfo,
     SecretOptions,
+    SigningKey,
     SnapshotInfo,
     VolumeInfo,
     VolumeOptions,
@@ -150,3 +151,7 @@ class AsyncAudit:
     async def verify(self) -> AuditVerdict:
         """Looks for what was changed behind the server's back; for administrators."""
         return AuditVerdict.from_wire(await self._transport.send("POST", f"{self._PATH}/verify", {}))
+
+    async def key(self) -> SigningKey:
+        """The public key of what the server signs."""
+        return SigningKey.from_wire(await self._transport.get(f"{self._PATH}/key"))

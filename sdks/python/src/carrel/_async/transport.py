@@ -57,8 +57,12 @@ class AsyncTransport:
         raw = {"Content-Type": "application/octet-stream", **(headers or {})}
         await self._ask("PUT", path, content=content, headers=raw, params=params)
 
-    async def post(self, path: str, content: bytes, params: Mapping[str, Any]) -> None:
-        await self._ask("POST", path, content=content, headers={"Content-Type": "application/octet-stream"}, params=params)
+    async def post(
+        self, path: str, content: Content, params: Mapping[str, Any], *, type: str = "application/octet-stream"
+    ) -> Any:
+        """Sends bytes and reads JSON, if there is any."""
+        response = await self._ask("POST", path, content=content, headers={"Content-Type": type}, params=params)
+        return response.json() if response.content else None
 
     async def open(
         self,

@@ -6,20 +6,25 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from .._wire import Self, Unpack
+from .._wire import Self, Unpack, segment
 from ..generated.types import (
     ArtifactInfo,
+    BudgetInfo,
+    BudgetLimits,
     EngineInfo,
     Event,
     Health,
-    ImageInfo,
+    PoolInfo,
     QueueStatus,
     SandboxOptions,
     SandboxPage,
     SandboxUsage,
     ValidateOptions,
     Validation,
+    WebPage,
+    WebResults,
 )
+from .operations import Host, Images, Keys, Settings
 from .resources import Approvals, Audit, Secrets, Snapshots, Volumes
 from .sandbox import SANDBOXES, Sandbox
 from .streams import EventStream, news
@@ -40,6 +45,10 @@ class Carrel:
         self.snapshots = Snapshots(self._transport)
         self.approvals = Approvals(self._transport)
         self.audit = Audit(self._transport)
+        self.images = Images(self._transport)
+        self.keys = Keys(self._transport)
+        self.settings = Settings(self._transport)
+        self.host = Host(self._transport, self.approvals)
 
     def __enter__(self) -> Self:
         return self
@@ -93,9 +102,32 @@ class Carrel:
         wire = self._transport.get("/api/v1/artifacts", {"sha256": sha256})
         return [ArtifactInfo.from_wire(one) for one in wire["artifacts"]]
 
-    def images(self) -> list[ImageInfo]:
-        """What sandboxes can be started on."""
-        return [ImageInfo.from_wire(one) for one in (self._transport.get("/api/v1/images"))["images"]]
+    def pools(self) -> list[PoolInfo]:
+        """Sandboxes that wait for their owner; for administrators."""
+        wire = self._transport.get("/api/v1/settings/sandbox/pool-summary")
+        return [PoolInfo.from_wire(one) for one in wire["per_image"]]
+
+    def budget(self, namespace: str) -> BudgetInfo:
+        """What all sandboxes of a namespace together may use up, and have used."""
+        return BudgetInfo.from_wire(self._transport.get(budget_path(namespace)))
+
+    def set_budget(self, namespace: str, **limits: Unpack[BudgetLimits]) -> BudgetInfo:
+        """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
+        return BudgetInfo.from_wire(self._transport.send("PUT", budget_path(namespace), limits))
+
+    def fetch_page(self, url: str, *, sandbox: str | None = None, fresh: bool = False) -> WebPage:
+        """A page of the web, readable; by the policy of a sandbox, or the server's. Fresh: what was read a while ago will not do."""
+        wire: dict[str, Any] = {"url": url, "fresh": fresh}
+        if sandbox is not None:
+            wire["sandbox_id"] = sandbox
+        return WebPage.from_wire(self._transport.send("POST", "/api/v1/web/fetch", wire))
+
+    def search_web(self, query: str, most: int = 5, *, sandbox: str | None = None) -> WebResults:
+        """Searches the web; by the policy of a sandbox, or the server's."""
+        wire: dict[str, Any] = {"query": query, "num": most}
+        if sandbox is not None:
+            wire["sandbox_id"] = sandbox
+        return WebResults.from_wire(self._transport.send("POST", "/api/v1/web/search", wire))
 
     def egress_presets(self) -> dict[str, list[str]]:
         """Sets of rules that a policy can name, with what each allows on this server."""
@@ -105,6 +137,10 @@ class Carrel:
     def request(self, method: str, path: str, wire: Any = None, *, params: dict[str, Any] | None = None) -> Any:
         """Any other call of the contract: JSON in, JSON out."""
         return self._transport.send(method, path, wire, params=params)
+
+
+def budget_path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{segment(namespace, 'namespace')}/budget"
 
 
 class Sandboxes:
@@ -118,6 +154,10 @@ class Sandboxes:
 
     def get(self, id: str) -> Sandbox:
         return Sandbox.get(id, self._carrel)
+
+    def delete(self, id: str) -> None:
+        """Ends every process in it and removes all its files."""
+        self._carrel._transport.send("DELETE", f"{SANDBOXES}/{segment(id, 'id')}")
 
     def list(self, page: int = 1, page_size: int = 20, **query: str) -> SandboxPage:
         """One page, newest first. The query may name status, search, image, namespace, sort_by and sort_order."""

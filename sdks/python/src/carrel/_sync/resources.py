@@ -15,6 +15,7 @@ from ..generated.types import (
     DecisionOptions,
     SecretInfo,
     SecretOptions,
+    SigningKey,
     SnapshotInfo,
     VolumeInfo,
     VolumeOptions,
@@ -151,3 +152,7 @@ class Audit:
     def verify(self) -> AuditVerdict:
         """Looks for what was changed behind the server's back; for administrators."""
         return AuditVerdict.from_wire(self._transport.send("POST", f"{self._PATH}/verify", {}))
+
+    def key(self) -> SigningKey:
+        """The public key of what the server signs."""
+        return SigningKey.from_wire(self._transport.get(f"{self._PATH}/key"))

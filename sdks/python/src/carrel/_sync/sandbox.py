@@ -16,20 +16,21 @@ from ..generated.types import (
     ActivityInfo,
     ArtifactInfo,
     ArtifactManifest,
+    BridgeOptions,
+    BridgeResult,
     BudgetInfo,
     BudgetLimits,
     CodeOptions,
     CodeResult,
     ContextInfo,
     ContextOptions,
+    EgressAccess,
     EgressDecision,
     EgressInfo,
     ExecInfo,
     ExecOptions,
     ExecResult,
-    ExportResult,
-    ImportResult,
-    ImportSource,
+    Installation,
     NetworkPolicy,
     PortLink,
     SandboxChanges,
@@ -41,6 +42,7 @@ from ..generated.types import (
 )
 from .files import Files
 from .streams import CodeStream, EventStream, ExecStream, ResumedEvents, news, running, sse
+from .transfers import Transfers
 from .transport import Transport
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class Sandbox:
         self.files = Files(transport, self._path)
         self.contexts = Contexts(transport, self._path)
         self.egress = Egress(transport, self._path)
+        self.transfers = Transfers(transport, self._path)
 
     @classmethod
     def create(
@@ -250,16 +253,15 @@ class Sandbox:
         """A limit that is left out is lifted. Whoever is no administrator can only make a budget smaller."""
         return BudgetInfo.from_wire(self._transport.send("PUT", f"{self._path}/budget", limits))
 
-    def import_files(self, *files: ImportSource) -> ImportResult:
-        """Brings files in, each for itself: `file_content`, `url`, `sandbox_id` with `path`, or `source` says from where."""
-        return ImportResult.from_wire(self._transport.send("POST", f"{self._path}/imports", {"files": list(files)}))
+    def install(self, manager: str, packages: Sequence[str], *, scripts: bool = False) -> Installation:
+        """Installs packages in it, through its own policy. The manager is pip, npm or r; with `scripts` packages may run code of
+        their own while they are installed."""
+        wire = {"manager": manager, "packages": [*packages], "scripts": scripts}
+        return Installation.from_wire(self._transport.send("POST", f"{self._path}/packages", wire))
 
-    def export_files(self, *paths: str, expires_in_seconds: int | None = None) -> ExportResult:
-        """Lets files and folders out, with a link to each that anybody can fetch it by for a while."""
-        wire: dict[str, Any] = {"paths": list(paths)}
-        if expires_in_seconds is not None:
-            wire["expires_in_seconds"] = expires_in_seconds
-        return ExportResult.from_wire(self._transport.send("POST", f"{self._path}/exports", wire))
+    def bridge(self, name: str, **options: Unpack[BridgeOptions]) -> BridgeResult:
+        """Carries the value of a variable between interpreters, or brings one in."""
+        return BridgeResult.from_wire(self._transport.send("POST", f"{self._path}/bridge", {"name": name, **options}))
 
     def _change(self, verb: str) -> Self:
         return self._became(self._transport.send("POST", f"{self._path}/{verb}", {}))
@@ -321,3 +323,11 @@ class Egress:
         """What was decided since its machine started, latest first."""
         wire = self._transport.get(f"{self._path}/decisions")
         return [EgressDecision.from_wire(one) for one in wire["decisions"]]
+
+    def access(self, hosts: Sequence[str] = (), *, ttl_seconds: int = 14_400) -> EgressAccess:
+        """A way to use the network as this sandbox from elsewhere, where the server is set up for it. The hosts are all that may
+        be reached with it, within the policy; none: what that allows."""
+        wire: dict[str, Any] = {"ttl_seconds": ttl_seconds}
+        if hosts:
+            wire["hosts"] = [*hosts]
+        return EgressAccess.from_wire(self._transport.send("POST", f"{self._path}/tokens", wire))

@@ -58,8 +58,12 @@ class Transport:
         raw = {"Content-Type": "application/octet-stream", **(headers or {})}
         self._ask("PUT", path, content=content, headers=raw, params=params)
 
-    def post(self, path: str, content: bytes, params: Mapping[str, Any]) -> None:
-        self._ask("POST", path, content=content, headers={"Content-Type": "application/octet-stream"}, params=params)
+    def post(
+        self, path: str, content: Content, params: Mapping[str, Any], *, type: str = "application/octet-stream"
+    ) -> Any:
+        """Sends bytes and reads JSON, if there is any."""
+        response = self._ask("POST", path, content=content, headers={"Content-Type": type}, params=params)
+        return response.json() if response.content else None
 
     def open(
         self,

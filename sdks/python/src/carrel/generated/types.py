@@ -13,7 +13,6 @@ from .._wire import Self, optional, time
 __all__ = [
     "ActivityInfo",
     "ActivityList",
-    "ApiKey",
     "ApiKeyList",
     "ApprovalInfo",
     "ApprovalList",
@@ -25,7 +24,7 @@ __all__ = [
     "AuditProblem",
     "AuditRecord",
     "AuditVerdict",
-    "BridgeData",
+    "BridgeOptions",
     "BridgeResult",
     "BudgetInfo",
     "BudgetLimits",
@@ -41,9 +40,9 @@ __all__ = [
     "ContextInfo",
     "ContextList",
     "ContextOptions",
-    "CreateKey",
     "DecisionOptions",
     "DisplayOutput",
+    "EgressAccess",
     "EgressDecision",
     "EgressInfo",
     "EngineInfo",
@@ -60,7 +59,6 @@ __all__ = [
     "ExecOutput",
     "ExecResult",
     "ExecStarted",
-    "ExportFiles",
     "ExportInfo",
     "ExportList",
     "ExportResult",
@@ -79,20 +77,21 @@ __all__ = [
     "HostAccess",
     "HostContent",
     "HostEntry",
-    "HostExec",
     "HostListing",
-    "HostPath",
+    "HostOptions",
     "HostResult",
     "HostWritten",
     "ImageInfo",
     "ImageList",
+    "ImageProgress",
     "ImportResult",
     "ImportSource",
     "ImportedFile",
-    "InstallPackages",
     "Installation",
     "InstalledPackage",
     "Isolation",
+    "KeyInfo",
+    "KeyOptions",
     "Language",
     "LanguageInfo",
     "LanguageList",
@@ -109,6 +108,7 @@ __all__ = [
     "PoolSummary",
     "PortLink",
     "Problem",
+    "PrunedImages",
     "QueueLine",
     "QueueStatus",
     "QueuedEvent",
@@ -123,6 +123,7 @@ __all__ = [
     "SecretInfo",
     "SecretList",
     "SecretOptions",
+    "SettingsChanges",
     "SignedArtifacts",
     "SigningKey",
     "SkippedArtifact",
@@ -141,6 +142,8 @@ __all__ = [
     "WatchChange",
     "WatchReady",
     "WebPage",
+    "WebResult",
+    "WebResults",
 ]
 
 CodeState = Literal[
@@ -289,7 +292,7 @@ class ActivityList:
 
 
 @dataclass(frozen=True)
-class ApiKey:
+class KeyInfo:
     """`ApiKey` of the contract."""
     id: str
     name: str
@@ -323,12 +326,12 @@ class ApiKey:
 @dataclass(frozen=True)
 class ApiKeyList:
     """`ApiKeyList` of the contract."""
-    keys: list[ApiKey]
+    keys: list[KeyInfo]
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
-            keys=(lambda items: [ApiKey.from_wire(item) for item in items])(wire["keys"]),
+            keys=(lambda items: [KeyInfo.from_wire(item) for item in items])(wire["keys"]),
         )
 
 
@@ -556,38 +559,6 @@ class AuditVerdict:
             last=wire["last"],
             checkpoints=wire["checkpoints"],
             problems=(lambda items: [AuditProblem.from_wire(item) for item in items])(wire["problems"]),
-        )
-
-
-@dataclass(frozen=True)
-class BridgeData:
-    """`BridgeData` of the contract."""
-    name: str
-    """The variable."""
-    value: Any | None = None
-    """Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime."""
-    language: Literal["python", "node", "r", "bash"] | None = None
-    context_id: str | None = None
-    """Left out: the usual interpreter of the language."""
-    to_sandbox_id: str | None = None
-    to_language: Literal["python", "node", "r", "bash"] | None = None
-    to_context_id: str | None = None
-    to_name: str | None = None
-    format: Literal["json", "table"] | None = None
-    """`table`: data frames, with the types of their columns."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            name=wire["name"],
-            value=wire.get("value"),
-            language=wire.get("language"),
-            context_id=wire.get("context_id"),
-            to_sandbox_id=wire.get("to_sandbox_id"),
-            to_language=wire.get("to_language"),
-            to_context_id=wire.get("to_context_id"),
-            to_name=wire.get("to_name"),
-            format=wire.get("format"),
         )
 
 
@@ -864,29 +835,6 @@ class ContextList:
 
 
 @dataclass(frozen=True)
-class CreateKey:
-    """`CreateKey` of the contract."""
-    name: str
-    tenant: str | None = None
-    """Whose it shall be; another's only for administrators."""
-    principal: str | None = None
-    """Whom it stands for; somebody else only for administrators."""
-    role: Literal["user", "admin"] | None = None
-    permissions: list[Permission] | None = None
-    """What no role brings with it; given by administrators."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            name=wire["name"],
-            tenant=wire.get("tenant"),
-            principal=wire.get("principal"),
-            role=wire.get("role"),
-            permissions=wire.get("permissions"),
-        )
-
-
-@dataclass(frozen=True)
 class DisplayOutput(RichDisplay):
     """The richest type of one figure or display call."""
     type: str
@@ -920,6 +868,21 @@ class EgressInfo:
             sent_bytes=wire["sent_bytes"],
             received_bytes=wire["received_bytes"],
             draft=NetworkPolicy.from_wire(wire["draft"]),
+        )
+
+
+@dataclass(frozen=True)
+class EgressAccess:
+    """A way to use the network as a sandbox from elsewhere."""
+    proxy_url: str
+    """It has the secret in it and is not shown again."""
+    expires_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            proxy_url=wire["proxy_url"],
+            expires_at=time(wire["expires_at"]),
         )
 
 
@@ -1263,21 +1226,6 @@ class ExecStarted:
 
 
 @dataclass(frozen=True)
-class ExportFiles:
-    """`ExportFiles` of the contract."""
-    paths: list[str]
-    expires_in_seconds: int | None = None
-    """How long links are good; `export.link-time` unless said."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            paths=wire["paths"],
-            expires_in_seconds=wire.get("expires_in_seconds"),
-        )
-
-
-@dataclass(frozen=True)
 class ExportInfo:
     """`ExportInfo` of the contract."""
     id: str
@@ -1587,30 +1535,6 @@ class HostEntry:
 
 
 @dataclass(frozen=True)
-class HostExec:
-    """`HostExec` of the contract."""
-    command: Union[str, list[str]]
-    """A program and its arguments as a list, or as a line in which quotes are understood and nothing else of a shell."""
-    cwd: str | None = None
-    """A folder that is lent out; default: the first of them."""
-    timeout_seconds: int | None = None
-    """At most host.max-timeout."""
-    sandbox_id: str | None = None
-    """For whom; approvals can be for one sandbox."""
-    namespace: str | None = None
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            command=wire["command"],
-            cwd=wire.get("cwd"),
-            timeout_seconds=wire.get("timeout_seconds"),
-            sandbox_id=wire.get("sandbox_id"),
-            namespace=wire.get("namespace"),
-        )
-
-
-@dataclass(frozen=True)
 class HostListing:
     """`HostListing` of the contract."""
     files: list[HostEntry]
@@ -1619,23 +1543,6 @@ class HostListing:
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             files=(lambda items: [HostEntry.from_wire(item) for item in items])(wire["files"]),
-        )
-
-
-@dataclass(frozen=True)
-class HostPath:
-    """`HostPath` of the contract."""
-    path: str
-    """From / on, without links."""
-    sandbox_id: str | None = None
-    namespace: str | None = None
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            path=wire["path"],
-            sandbox_id=wire.get("sandbox_id"),
-            namespace=wire.get("namespace"),
         )
 
 
@@ -1731,6 +1638,26 @@ class ImageList:
 
 
 @dataclass(frozen=True)
+class ImageProgress:
+    """How far the work on an image is."""
+    step: str
+    done: int
+    total: int | None
+    """Null when nobody knows."""
+    log: list[str]
+    """New lines."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            step=wire["step"],
+            done=wire["done"],
+            total=wire["total"],
+            log=wire["log"],
+        )
+
+
+@dataclass(frozen=True)
 class ImportResult:
     """`ImportResult` of the contract."""
     success: bool
@@ -1772,24 +1699,6 @@ class ImportedFile:
             skipped=wire["skipped"],
             error=wire["error"],
             code=wire["code"],
-        )
-
-
-@dataclass(frozen=True)
-class InstallPackages:
-    """`InstallPackages` of the contract."""
-    manager: Literal["pip", "npm", "r"]
-    packages: list[str]
-    """Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options."""
-    scripts: bool | None = None
-    """Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            manager=wire["manager"],
-            packages=wire["packages"],
-            scripts=wire.get("scripts"),
         )
 
 
@@ -2093,6 +2002,20 @@ class Problem:
             field=wire.get("field"),
             hint=wire.get("hint"),
             cause=wire.get("cause"),
+        )
+
+
+@dataclass(frozen=True)
+class PrunedImages:
+    """What was removed."""
+    removed: list[str]
+    freed_bytes: int
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            removed=wire["removed"],
+            freed_bytes=wire["freed_bytes"],
         )
 
 
@@ -2717,6 +2640,37 @@ class WebPage:
         )
 
 
+@dataclass(frozen=True)
+class WebResult:
+    """A page that a search found."""
+    title: str
+    url: str
+    snippet: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            title=wire["title"],
+            url=wire["url"],
+            snippet=wire["snippet"],
+        )
+
+
+@dataclass(frozen=True)
+class WebResults:
+    """What a search found, best first."""
+    provider: str
+    """Who answered."""
+    results: list[WebResult]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            provider=wire["provider"],
+            results=(lambda items: [WebResult.from_wire(item) for item in items])(wire["results"]),
+        )
+
+
 class SecretOptions(TypedDict, total=False):
     """What `AddSecret` of the contract takes besides what it requires."""
     namespace: str
@@ -2747,6 +2701,21 @@ class ApprovalOptions(TypedDict, total=False):
     wait_seconds: int
 
 
+class BridgeOptions(TypedDict, total=False):
+    """What `BridgeData` of the contract takes besides what it requires."""
+    value: Any
+    """Any JSON; of a table `{"columns": [{"name", "type", "values"}]}` with the types integer, number, boolean, string and datetime."""
+    language: Literal["python", "node", "r", "bash"]
+    context_id: str
+    """Left out: the usual interpreter of the language."""
+    to_sandbox_id: str
+    to_language: Literal["python", "node", "r", "bash"]
+    to_context_id: str
+    to_name: str
+    format: Literal["json", "table"]
+    """`table`: data frames, with the types of their columns."""
+
+
 class CodeOptions(TypedDict, total=False):
     """What `CodeRequest` of the contract takes besides what it requires."""
     language: str
@@ -2769,6 +2738,17 @@ class ContextOptions(TypedDict, total=False):
     """Secrets of the sandbox's namespace that this interpreter gets in its environment."""
     preload: Literal["plain", "ipython", "data"]
     """What a Python interpreter has imported when the context starts, where it is forked from a warm one: nothing, IPython, or IPython, numpy, pandas and matplotlib as far as the image has them. Default: `context.preload` of the server."""
+
+
+class KeyOptions(TypedDict, total=False):
+    """What `CreateKey` of the contract takes besides what it requires."""
+    tenant: str
+    """Whose it shall be; another's only for administrators."""
+    principal: str
+    """Whom it stands for; somebody else only for administrators."""
+    role: Literal["user", "admin"]
+    permissions: Sequence[Permission]
+    """What no role brings with it; given by administrators."""
 
 
 class SandboxOptions(TypedDict, total=False):
@@ -2859,6 +2839,17 @@ class GrepOptions(TypedDict, total=False):
     limit: int
 
 
+class HostOptions(TypedDict, total=False):
+    """What `HostExec` of the contract takes besides what it requires."""
+    cwd: str
+    """A folder that is lent out; default: the first of them."""
+    timeout_seconds: int
+    """At most host.max-timeout."""
+    sandbox_id: str
+    """For whom; approvals can be for one sandbox."""
+    namespace: str
+
+
 class ImportSource(TypedDict, total=False):
     """What `ImportFile` of the contract takes besides what it requires."""
     file_name: str
@@ -2876,6 +2867,30 @@ class ImportSource(TypedDict, total=False):
     """Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash."""
     unpack: bool
     """It is a zip or tar whose files are wanted, at the destination."""
+
+
+class SettingsChanges(TypedDict, total=False):
+    """What `SandboxSettingsChange` of the contract takes besides what it requires."""
+    default_image: str | None
+    memory_mb: int | None
+    cpu_cores: float | None
+    disk_mb: int | None
+    pids: int | None
+    idle_timeout_seconds: int | None
+    max_idle_timeout_seconds: int | None
+    max_life_seconds: int | None
+    stopped_retention_seconds: int | None
+    max_memory_mb: int | None
+    max_cpu_cores: float | None
+    max_disk_mb: int | None
+    max_pids: int | None
+    max_sandboxes: int | None
+    default_max_per_user: int | None
+    evict_when_full: bool | None
+    warm_pool_enabled: bool | None
+    max_concurrent_creates: int | None
+    max_concurrent_executions: int | None
+    max_queued: int | None
 
 
 class BudgetLimits(TypedDict, total=False):

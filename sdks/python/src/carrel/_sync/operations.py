@@ -1,0 +1,195 @@
+# Written by sdks/generate.py from the file of this name in _async. Change that one.
+"""What the server's operators do: images, keys, settings, and the machine itself as far as it is lent out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+import httpx
+
+from .._settings import SettingInfo, settings_of
+from .._wire import Unpack, segment
+from ..generated.types import (
+    ApprovalInfo,
+    HostAccess,
+    HostContent,
+    HostEntry,
+    HostOptions,
+    HostResult,
+    HostWritten,
+    ImageInfo,
+    ImageList,
+    ImageProgress,
+    KeyInfo,
+    KeyOptions,
+    PrunedImages,
+    SettingsChanges,
+)
+from .platform import chunks, save
+from .resources import Approvals
+from .streams import ResumedEvents, sse
+from .transport import Transport
+
+# In a class with a method of this name `list` means that one.
+SettingList = list[SettingInfo]
+
+
+class Images:
+    """What sandboxes start on. Everybody may look, administrators may change."""
+
+    _PATH = "/api/v1/images"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> ImageList:
+        return ImageList.from_wire(self._transport.get(self._PATH))
+
+    def get(self, name: str) -> ImageInfo:
+        return ImageInfo.from_wire(self._transport.get(self._one(name)))
+
+    def build(self, name: str) -> ImageInfo:
+        """Begins to build an image of the catalog; `follow` tells how it goes on."""
+        return ImageInfo.from_wire(self._transport.send("POST", f"{self._PATH}/build", {"name": name}))
+
+    def pull(self, reference: str, *, platform: str | None = None) -> ImageInfo:
+        """Begins to pull an image; `follow` tells how it goes on, under the name of the answer."""
+        wire = {"reference": reference} if platform is None else {"reference": reference, "platform": platform}
+        return ImageInfo.from_wire(self._transport.send("POST", f"{self._PATH}/pull", wire))
+
+    def import_archive(self, name: str, archive: str | PathLike[str]) -> ImageInfo:
+        """Takes in an OCI layout or what `docker save` writes; returns when it can be used."""
+        wire = self._transport.post(f"{self._PATH}/import", chunks(archive), {"name": name}, type="application/x-tar")
+        return ImageInfo.from_wire(wire)
+
+    def export(self, name: str, target: str | PathLike[str]) -> None:
+        """Writes it to a file as a tar that both Docker and OCI tools read."""
+        response = self._transport.open("GET", f"{self._one(name)}/export")
+        try:
+            save(target, response.iter_bytes())
+        finally:
+            response.close()
+
+    def follow(self, name: str, progress: Callable[[ImageProgress], None] | None = None) -> ImageInfo:
+        """Follows the work on an image to its end."""
+
+        def opening(seen: int | None) -> httpx.Response:
+            return self._transport.open("GET", f"{self._one(name)}/progress", headers=sse(None))
+
+        events = ResumedEvents(opening, last="image", resumable=False)
+        try:
+            while (event := events.next()) is not None:
+                if event.name == "image":
+                    return ImageInfo.from_wire(event.json())
+                if progress is not None:
+                    progress(ImageProgress.from_wire(event.json()))
+        finally:
+            events.close()
+        return self.get(name)
+
+    def log(self, name: str) -> str:
+        """What the last work on it said."""
+        response = self._transport.open("GET", f"{self._one(name)}/log")
+        try:
+            return (response.read()).decode()
+        finally:
+            response.close()
+
+    def delete(self, name: str) -> None:
+        """Removes one that no sandbox is on."""
+        self._transport.send("DELETE", self._one(name))
+
+    def prune(self, *, unused: bool = False) -> PrunedImages:
+        """Removes what failed and what nobody refers to any more; with `unused` also images that no sandbox is on."""
+        return PrunedImages.from_wire(self._transport.send("POST", f"{self._PATH}/prune", {"unused": unused}))
+
+    def _one(self, name: str) -> str:
+        return f"{self._PATH}/{segment(name, 'name')}"
+
+
+class Keys:
+    """Keys for clients. The server tells one once, and keeps no copy."""
+
+    _PATH = "/api/v1/keys"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, name: str, **options: Unpack[KeyOptions]) -> KeyInfo:
+        return KeyInfo.from_wire(self._transport.send("POST", self._PATH, {"name": name, **options}))
+
+    def list(self) -> list[KeyInfo]:
+        """Newest first, without the keys themselves."""
+        return [KeyInfo.from_wire(one) for one in (self._transport.get(self._PATH))["keys"]]
+
+    def delete(self, id: str) -> None:
+        """From now on nobody gets in with it."""
+        self._transport.send("DELETE", f"{self._PATH}/{segment(id, 'id')}")
+
+
+class Settings:
+    """What an administrator may change while the server runs."""
+
+    _PATH = "/api/v1/settings/sandbox"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> SettingList:
+        return settings_of(self._transport.get(self._PATH))
+
+    def change(self, **changes: Unpack[SettingsChanges]) -> SettingList:
+        """Changes all of these or none, at once and for good. None: as configured again."""
+        return settings_of(self._transport.send("PATCH", self._PATH, changes))
+
+    def reset(self) -> SettingList:
+        """Makes everything as configured again."""
+        return settings_of(self._transport.send("DELETE", self._PATH))
+
+
+class Host:
+    """The machine that the server runs on, as far as it is lent out: off unless its operator enables it, and then for tokens
+    that have the permission `host`."""
+
+    _PATH = "/api/v1/host"
+
+    def __init__(self, transport: Transport, approvals: Approvals) -> None:
+        self._transport, self._approvals = transport, approvals
+
+    def access(self) -> HostAccess:
+        """What is allowed, blocked, approved and asked for."""
+        return HostAccess.from_wire(self._transport.get(self._PATH))
+
+    def exec(self, command: Sequence[str], **options: Unpack[HostOptions]) -> HostResult:
+        """Runs a command without a shell, and waits for its end."""
+        wire = {"command": [*command], **options}
+        return HostResult.from_wire(self._transport.send("POST", f"{self._PATH}/exec", wire))
+
+    def read(self, path: str, *, offset: int = 0, limit: int | None = None, base64: bool = False) -> HostContent:
+        """Reads a part of a file; a mebibyte without a limit."""
+        wire: dict[str, Any] = {"path": path, "offset": offset, "base64": base64}
+        if limit is not None:
+            wire["limit"] = limit
+        return HostContent.from_wire(self._transport.send("POST", f"{self._PATH}/read", wire))
+
+    def write(self, path: str, content: str, *, base64: bool = False) -> HostWritten:
+        """Writes a whole file; its folder must be there. The content is text, or bytes as base64."""
+        wire = {"path": path, "content": content, "base64": base64}
+        return HostWritten.from_wire(self._transport.send("POST", f"{self._PATH}/write", wire))
+
+    def list(self, path: str) -> list[HostEntry]:
+        wire = self._transport.send("POST", f"{self._PATH}/list", {"path": path})
+        return [HostEntry.from_wire(one) for one in wire["files"]]
+
+    def copy(self, source: str, destination: str) -> HostWritten:
+        wire = {"source": source, "destination": destination}
+        return HostWritten.from_wire(self._transport.send("POST", f"{self._PATH}/copy", wire))
+
+    def ask(self, pattern: str, scope: str = "once", *, sandbox_id: str | None = None, reason: str = "") -> ApprovalInfo:
+        """Asks a person to allow a command, or a pattern of commands; the scope is `once`, `sandbox` or `namespace`."""
+        options: dict[str, Any] = {"kind": "host_command", "scope": scope, "reason": reason}
+        if sandbox_id is not None:
+            options["sandbox_id"] = sandbox_id
+        return self._approvals.ask(pattern, **options)

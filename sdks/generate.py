@@ -39,6 +39,7 @@ RENAMED = {
     "Queue": "QueueStatus",
     "Sandbox": "SandboxInfo",
     "Secret": "SecretInfo",
+    "Skill": "SkillInfo",
     "Snapshot": "SnapshotInfo",
     "Usage": "SandboxUsage",
     "Volume": "VolumeInfo",
@@ -66,8 +67,8 @@ OPTIONS = {
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "LinkPort", "MkdirRequest", "MoveRequest",
-    "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
+    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "InstallSkills", "LinkPort", "MkdirRequest",
+    "MoveRequest", "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}

@@ -107,6 +107,8 @@ int place_open(const struct operation *op, const char *path, int flags, struct p
 void sibling_name(char name[32]);
 /* Renames without replacing anything: EEXIST when something is there. */
 int rename_new(int from, const char *from_name, int to, const char *to_name);
+/* Puts each of two where the other is. */
+int rename_exchange(int from, const char *from_name, int to, const char *to_name);
 
 void serve_stat(struct operation *op);
 void serve_read(struct operation *op);

@@ -25,6 +25,9 @@
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE 2
+#endif
 
 struct walk_up {
 	const struct operation *op;
@@ -329,4 +332,25 @@ rename_new(int from, const char *from_name, int to, const char *to_name)
 	if (linkat(from, from_name, to, to_name, 0) < 0)
 		return -1;
 	return unlinkat(from, from_name, 0);
+}
+
+int
+rename_exchange(int from, const char *from_name, int to, const char *to_name)
+{
+	if (syscall(SYS_renameat2, from, from_name, to, to_name, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* Where the kernel cannot (gVisor), there is nothing at the name for an instant, and on failure what was there. */
+	char aside[32];
+	sibling_name(aside);
+	if (renameat(to, to_name, to, aside) < 0)
+		return -1;
+	if (renameat(from, from_name, to, to_name) < 0) {
+		int error = errno;
+		renameat(to, aside, to, to_name);
+		errno = error;
+		return -1;
+	}
+	return renameat(to, aside, from, from_name);
 }

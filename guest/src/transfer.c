@@ -159,13 +159,33 @@ serve_copy(struct operation *op)
 		done(op, &transfer);
 }
 
+/* Each of the two is then where the other was, and at no moment is there nothing at a name. */
+static void
+swap(struct operation *op, const struct transfer *transfer)
+{
+	if (!transfer->there)
+		fail_errno(op, ENOENT, "exchange with", transfer->to_path);
+	else if (S_ISDIR(transfer->target.st_mode) && lies_within(transfer->from.parent, &transfer->target))
+		fail(op, "bad_request", EINVAL, "cannot exchange %.2000s with what it is in (%.2000s)", transfer->from_path,
+		    transfer->to_path);
+	else if (rename_exchange(transfer->from.parent, transfer->from.name, transfer->to.parent, transfer->to.name) < 0)
+		fail_errno(op, errno, "exchange", transfer->from_path);
+	else
+		done(op, transfer);
+}
+
 void
 serve_move(struct operation *op)
 {
 	struct transfer transfer CLEANUP(transfer_free) = {0};
 	struct subtree_failure failure CLEANUP(subtree_failure_free) = {0};
-	if (!prepare(op, "move", &transfer))
+	bool exchange;
+	if (!ask_flag(op, 14, "exchange", false, &exchange) || !prepare(op, "move", &transfer))
 		return;
+	if (exchange) {
+		swap(op, &transfer);
+		return;
+	}
 	if (settle(&transfer, transfer.from.parent, transfer.from.name) == 0) {
 		done(op, &transfer);
 		return;

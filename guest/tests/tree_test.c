@@ -71,6 +71,34 @@ move_renames(void)
 	CHECK(readlink(in("link2"), target, sizeof target) == 4);
 }
 
+static struct reply
+ask_exchange(const char *from, const char *to)
+{
+	begin(REQUEST_MOVE);
+	put_string(&request, 10, from);
+	put_string(&request, 11, to);
+	put_int(&request, 14, true);
+	return run();
+}
+
+static void
+move_exchanges(void)
+{
+	make_tree("xa");
+	CHECK(mkdir(in("xb"), 0755) == 0);
+	put_text(in("xb/only"), "b");
+	expect(ask_exchange(in("xa"), in("xb")), NULL);
+	CHECK(has_text(in("xa/only"), "b") && !exists(in("xa/sub")) && exists(in("xb/sub/script")));
+	put_text(in("xf"), "f");
+	expect(ask_exchange(in("xf"), in("xa")), NULL);
+	CHECK(has_text(in("xa"), "f") && has_text(in("xf/only"), "b"));
+	expect(ask_exchange(in("xa"), in("absent")), "not_found");
+	expect(ask_exchange(in("absent"), in("xa")), "not_found");
+	expect(ask_exchange(in("xb"), in("xb/sub")), "bad_request");
+	expect(ask_exchange(in("xb/sub"), in("xb")), "bad_request");
+	CHECK(exists(in("xb/sub/script")) && has_text(in("xa"), "f"));
+}
+
 static void
 copy_keeps_looks(void)
 {
@@ -296,6 +324,7 @@ main(void)
 {
 	folder_make();
 	move_renames();
+	move_exchanges();
 	copy_keeps_looks();
 	copy_refuses_nonsense();
 	copy_keeps_holes();

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import carrel
-from carrel._sync import client, files, operations, resources, sandbox, transfers
+from carrel._sync import client, files, operations, resources, sandbox, skills, transfers
 
 SDKS = Path(__file__).parent.parent.parent
 PYTHON = {
     name: kind
-    for module in (client, sandbox, files, resources, operations, transfers)
+    for module in (client, sandbox, files, resources, operations, skills, transfers)
     for name, kind in inspect.getmembers(module, inspect.isclass)
     if kind.__module__ == module.__name__ and not name.startswith("_")
 }

@@ -53,6 +53,7 @@ import {
 } from "./generated/types.js";
 import { Host, Images, Keys, Settings } from "./operations.js";
 import { SANDBOXES, Sandbox } from "./sandbox.js";
+import { Skills } from "./skills.js";
 import { type EventStream, news } from "./streams.js";
 import { type Json, type KeyedOptions, type Query, type ServerOptions, Transport, segment } from "./transport.js";
 
@@ -71,6 +72,7 @@ export class Carrel {
   readonly secrets: Secrets;
   readonly volumes: Volumes;
   readonly snapshots: Snapshots;
+  readonly skills: Skills;
   readonly approvals: Approvals;
   readonly audit: Audit;
   readonly images: Images;
@@ -85,6 +87,7 @@ export class Carrel {
     this.secrets = new Secrets(this.transport);
     this.volumes = new Volumes(this.transport);
     this.snapshots = new Snapshots(this.transport);
+    this.skills = new Skills(this.transport);
     this.approvals = new Approvals(this.transport);
     this.audit = new Audit(this.transport);
     this.images = new Images(this.transport);

@@ -5,6 +5,7 @@ export type * from "./generated/types.js";
 export { Host, Images, Keys, type SettingInfo, Settings } from "./operations.js";
 export type { RichCodeResult } from "./rich.js";
 export { Contexts, Egress, Sandbox } from "./sandbox.js";
+export { Skills } from "./skills.js";
 export {
   type Bundle,
   type Channel,

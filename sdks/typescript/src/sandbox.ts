@@ -18,6 +18,7 @@ import {
   type ExecOptions,
   type ExecResult,
   type Installation,
+  type InstalledSkill,
   type NetworkPolicy,
   type SandboxChanges,
   type SandboxInfo,
@@ -25,6 +26,7 @@ import {
   type SandboxUsage,
   type PortLink,
   type SignedArtifacts,
+  type SkillInstallation,
   type SnapshotInfo,
   readActivityInfo,
   readArtifactInfo,
@@ -41,8 +43,10 @@ import {
   readSandboxInfo,
   readSandboxUsage,
   readInstallation,
+  readInstalledSkill,
   readPortLink,
   readSignedArtifacts,
+  readSkillInstallation,
   readSnapshotInfo,
   writeBridgeOptions,
   writeBudgetLimits,
@@ -181,6 +185,16 @@ export class Sandbox implements AsyncDisposable {
 
   async snapshots(): Promise<SnapshotInfo[]> {
     return (await this.transport.get(`${this.path}/snapshots`)).snapshots.map(readSnapshotInfo);
+  }
+
+  /** Gives it skills by name or id; where one is in its place already, nothing is done. */
+  async installSkills(skills: string[]): Promise<SkillInstallation> {
+    return readSkillInstallation(await this.post("skills", { skill_ids: skills }));
+  }
+
+  /** What it was given, by name. */
+  async skills(): Promise<InstalledSkill[]> {
+    return (await this.transport.get(`${this.path}/skills`)).skills.map(readInstalledSkill);
   }
 
   /** Gives it the files of a snapshot in place of its own. */

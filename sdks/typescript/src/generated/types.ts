@@ -27,6 +27,7 @@ export type ErrorCode =
   | "key_not_found"
   | "export_not_found"
   | "upload_not_found"
+  | "skill_not_found"
   | "image_not_found"
   | "image_invalid"
   | "image_source_failed"
@@ -749,7 +750,7 @@ export interface Event {
   /** Grows from event to event. */
   id: number;
   at: Date;
-  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure";
+  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure" | "skill.added" | "skill.updated" | "skill.deleted" | "skill.installed";
   /** Empty when it is about none. */
   namespace: string;
   sandboxId: string | null;
@@ -1409,6 +1410,36 @@ export const readInstalledPackage = (wire: Wire): InstalledPackage => ({
   version: wire.version,
 });
 
+/** `InstalledSkill` of the contract. */
+export interface InstalledSkill {
+  id: string;
+  name: string;
+  version: number;
+  /** Of what was installed. */
+  digest: string;
+  /** Where its files are. */
+  path: string;
+  installedAt: Date;
+}
+
+export const readInstalledSkill = (wire: Wire): InstalledSkill => ({
+  id: wire.id,
+  name: wire.name,
+  version: wire.version,
+  digest: wire.digest,
+  path: wire.path,
+  installedAt: time(wire.installed_at),
+});
+
+/** `InstalledSkillList` of the contract. */
+export interface InstalledSkillList {
+  skills: InstalledSkill[];
+}
+
+export const readInstalledSkillList = (wire: Wire): InstalledSkillList => ({
+  skills: ((items: Wire[]) => items.map(readInstalledSkill))(wire.skills),
+});
+
 /** `LanguageInfo` of the contract. */
 export interface LanguageInfo {
   name: Language;
@@ -1607,7 +1638,7 @@ export interface Problem {
   status: number;
   /** What is wrong, with the thing and the limit. */
   detail: string;
-  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "export_not_found" | "upload_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "port_closed" | "app_failed" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
+  code: "invalid_input" | "unauthenticated" | "forbidden" | "not_found" | "method_not_allowed" | "sandbox_not_found" | "exec_not_found" | "context_not_found" | "file_not_found" | "volume_not_found" | "snapshot_not_found" | "secret_not_found" | "approval_not_found" | "key_not_found" | "export_not_found" | "upload_not_found" | "skill_not_found" | "image_not_found" | "image_invalid" | "image_source_failed" | "language_not_available" | "engine_not_available" | "isolation_not_available" | "not_supported" | "key_reused" | "not_a_file" | "not_a_directory" | "file_exists" | "directory_not_empty" | "permission_denied" | "wrong_state" | "precondition_failed" | "range_not_satisfiable" | "too_large" | "no_space" | "limit_reached" | "egress_denied" | "web_failed" | "budget_exhausted" | "port_closed" | "app_failed" | "sandbox_gone" | "result_gone" | "guest_lost" | "engine_failed" | "store_busy" | "shutting_down" | "vault_damaged" | "internal";
   /** The field of the request at fault. */
   field: string | null;
   /** What to do about it. */
@@ -1734,7 +1765,8 @@ export interface SandboxInfo {
   /** Why it stands still until it is resumed or started by somebody: a canary secret was about to leave it. */
   frozen: string | null;
   metadata: Record<string, string>;
-  skills: string[];
+  /** What it was given, by name. */
+  skills: InstalledSkill[];
   failure: Failure | null;
 }
 
@@ -1778,7 +1810,7 @@ export const readSandboxInfo = (wire: Wire): SandboxInfo => ({
   secrets: wire.secrets,
   frozen: wire.frozen,
   metadata: wire.metadata,
-  skills: wire.skills,
+  skills: ((items: Wire[]) => items.map(readInstalledSkill))(wire.skills),
   failure: optional(readFailure, wire.failure),
 });
 
@@ -1926,6 +1958,142 @@ export const readSigningKey = (wire: Wire): SigningKey => ({
   id: wire.id,
   algorithm: wire.algorithm,
   publicKey: wire.public_key,
+});
+
+/** `Skill` of the contract. */
+export interface SkillInfo {
+  id: string;
+  name: string;
+  description: string;
+  sourceType: "zip" | "md";
+  /** All that SKILL.md begins with. */
+  skillMetadata: Record<string, unknown>;
+  /** Of the names and contents of its files, whatever they were packed in. */
+  digest: string;
+  /** One more for each upload with another digest. */
+  version: number;
+  /** Of what was uploaded. */
+  packageSizeBytes: number;
+  /** Of its files. */
+  sizeBytes: number;
+  fileCount: number;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const readSkillInfo = (wire: Wire): SkillInfo => ({
+  id: wire.id,
+  name: wire.name,
+  description: wire.description,
+  sourceType: wire.source_type,
+  skillMetadata: wire.skill_metadata,
+  digest: wire.digest,
+  version: wire.version,
+  packageSizeBytes: wire.package_size_bytes,
+  sizeBytes: wire.size_bytes,
+  fileCount: wire.file_count,
+  createdBy: wire.created_by,
+  createdAt: time(wire.created_at),
+  updatedAt: time(wire.updated_at),
+});
+
+/** `SkillDetails` of the contract. */
+export interface SkillDetails {
+  id: string;
+  name: string;
+  description: string;
+  sourceType: "zip" | "md";
+  /** All that SKILL.md begins with. */
+  skillMetadata: Record<string, unknown>;
+  /** Of the names and contents of its files, whatever they were packed in. */
+  digest: string;
+  /** One more for each upload with another digest. */
+  version: number;
+  /** Of what was uploaded. */
+  packageSizeBytes: number;
+  /** Of its files. */
+  sizeBytes: number;
+  fileCount: number;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+  /** By path. */
+  files: SkillFile[];
+}
+
+export const readSkillDetails = (wire: Wire): SkillDetails => ({
+  id: wire.id,
+  name: wire.name,
+  description: wire.description,
+  sourceType: wire.source_type,
+  skillMetadata: wire.skill_metadata,
+  digest: wire.digest,
+  version: wire.version,
+  packageSizeBytes: wire.package_size_bytes,
+  sizeBytes: wire.size_bytes,
+  fileCount: wire.file_count,
+  createdBy: wire.created_by,
+  createdAt: time(wire.created_at),
+  updatedAt: time(wire.updated_at),
+  files: ((items: Wire[]) => items.map(readSkillFile))(wire.files),
+});
+
+/** `SkillFailure` of the contract. */
+export interface SkillFailure {
+  id: string;
+  name: string;
+  error: string;
+  code: string;
+}
+
+export const readSkillFailure = (wire: Wire): SkillFailure => ({
+  id: wire.id,
+  name: wire.name,
+  error: wire.error,
+  code: wire.code,
+});
+
+/** `SkillFile` of the contract. */
+export interface SkillFile {
+  path: string;
+  sizeBytes: number;
+  executable: boolean;
+  /** sha256: and hex of its bytes. */
+  digest: string;
+}
+
+export const readSkillFile = (wire: Wire): SkillFile => ({
+  path: wire.path,
+  sizeBytes: wire.size_bytes,
+  executable: wire.executable,
+  digest: wire.digest,
+});
+
+/** `SkillInstallation` of the contract. */
+export interface SkillInstallation {
+  installed: InstalledSkill[];
+  /** Whose files were in their place. */
+  alreadyInstalled: InstalledSkill[];
+  /** Ids or names of none. */
+  notFound: string[];
+  extractionErrors: SkillFailure[];
+}
+
+export const readSkillInstallation = (wire: Wire): SkillInstallation => ({
+  installed: ((items: Wire[]) => items.map(readInstalledSkill))(wire.installed),
+  alreadyInstalled: ((items: Wire[]) => items.map(readInstalledSkill))(wire.already_installed),
+  notFound: wire.not_found,
+  extractionErrors: ((items: Wire[]) => items.map(readSkillFailure))(wire.extraction_errors),
+});
+
+/** `SkillList` of the contract. */
+export interface SkillList {
+  skills: SkillInfo[];
+}
+
+export const readSkillList = (wire: Wire): SkillList => ({
+  skills: ((items: Wire[]) => items.map(readSkillInfo))(wire.skills),
 });
 
 /** `SkippedArtifact` of the contract. */

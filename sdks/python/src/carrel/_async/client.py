@@ -26,6 +26,7 @@ from ..generated.types import (
 from .operations import AsyncHost, AsyncImages, AsyncKeys, AsyncSettings
 from .resources import AsyncApprovals, AsyncAudit, AsyncSecrets, AsyncSnapshots, AsyncVolumes
 from .sandbox import SANDBOXES, AsyncSandbox
+from .skills import AsyncSkills
 from .streams import AsyncEventStream, news
 from .transport import AsyncTransport
 
@@ -42,6 +43,7 @@ class AsyncCarrel:
         self.secrets = AsyncSecrets(self._transport)
         self.volumes = AsyncVolumes(self._transport)
         self.snapshots = AsyncSnapshots(self._transport)
+        self.skills = AsyncSkills(self._transport)
         self.approvals = AsyncApprovals(self._transport)
         self.audit = AsyncAudit(self._transport)
         self.images = AsyncImages(self._transport)

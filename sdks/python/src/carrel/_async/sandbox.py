@@ -30,6 +30,7 @@ from ..generated.types import (
     ExecOptions,
     ExecResult,
     Installation,
+    InstalledSkill,
     NetworkPolicy,
     PortLink,
     SandboxChanges,
@@ -37,6 +38,7 @@ from ..generated.types import (
     SandboxOptions,
     SandboxUsage,
     SignedArtifacts,
+    SkillInstallation,
     SnapshotInfo,
 )
 from .files import AsyncFiles
@@ -162,6 +164,14 @@ class AsyncSandbox:
     async def restore(self, snapshot_id: str) -> Self:
         """Gives it the files of a snapshot in place of its own."""
         return self._became(await self._transport.send("POST", f"{self._path}/restore", {"snapshot_id": snapshot_id}))
+
+    async def install_skills(self, skills: Sequence[str]) -> SkillInstallation:
+        """Gives it skills by name or id; where one is in its place already, nothing is done."""
+        return SkillInstallation.from_wire(await self._transport.send("POST", f"{self._path}/skills", {"skill_ids": list(skills)}))
+
+    async def skills(self) -> list[InstalledSkill]:
+        """What it was given, by name."""
+        return [InstalledSkill.from_wire(one) for one in (await self._transport.get(f"{self._path}/skills"))["skills"]]
 
     async def exec(
         self, command: str | Sequence[str], *, idempotency_key: str | None = None, **options: Unpack[ExecOptions]

@@ -27,6 +27,7 @@ from ..generated.types import (
 from .operations import Host, Images, Keys, Settings
 from .resources import Approvals, Audit, Secrets, Snapshots, Volumes
 from .sandbox import SANDBOXES, Sandbox
+from .skills import Skills
 from .streams import EventStream, news
 from .transport import Transport
 
@@ -43,6 +44,7 @@ class Carrel:
         self.secrets = Secrets(self._transport)
         self.volumes = Volumes(self._transport)
         self.snapshots = Snapshots(self._transport)
+        self.skills = Skills(self._transport)
         self.approvals = Approvals(self._transport)
         self.audit = Audit(self._transport)
         self.images = Images(self._transport)

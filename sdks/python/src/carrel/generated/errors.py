@@ -45,6 +45,7 @@ __all__ = [
     "SandboxNotFound",
     "SecretNotFound",
     "ShuttingDown",
+    "SkillNotFound",
     "SnapshotNotFound",
     "StoreBusy",
     "TooLarge",
@@ -119,6 +120,10 @@ class ExportNotFound(CarrelError):
 
 class UploadNotFound(CarrelError):
     """The code `upload_not_found`."""
+
+
+class SkillNotFound(CarrelError):
+    """The code `skill_not_found`."""
 
 
 class ImageNotFound(CarrelError):
@@ -266,6 +271,7 @@ BY_CODE: dict[str, type[CarrelError]] = {
     "key_not_found": KeyNotFound,
     "export_not_found": ExportNotFound,
     "upload_not_found": UploadNotFound,
+    "skill_not_found": SkillNotFound,
     "image_not_found": ImageNotFound,
     "image_invalid": ImageInvalid,
     "image_source_failed": ImageSourceFailed,

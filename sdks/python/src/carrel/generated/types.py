@@ -89,6 +89,8 @@ __all__ = [
     "ImportedFile",
     "Installation",
     "InstalledPackage",
+    "InstalledSkill",
+    "InstalledSkillList",
     "Isolation",
     "KeyInfo",
     "KeyOptions",
@@ -126,6 +128,12 @@ __all__ = [
     "SettingsChanges",
     "SignedArtifacts",
     "SigningKey",
+    "SkillDetails",
+    "SkillFailure",
+    "SkillFile",
+    "SkillInfo",
+    "SkillInstallation",
+    "SkillList",
     "SkippedArtifact",
     "SnapshotInfo",
     "SnapshotList",
@@ -167,6 +175,7 @@ ErrorCode = Literal[
     "key_not_found",
     "export_not_found",
     "upload_not_found",
+    "skill_not_found",
     "image_not_found",
     "image_invalid",
     "image_source_failed",
@@ -985,7 +994,7 @@ class Event:
     id: int
     """Grows from event to event."""
     at: datetime
-    kind: Literal["sandbox.created", "sandbox.started", "sandbox.paused", "sandbox.resumed", "sandbox.stopped", "sandbox.failed", "sandbox.destroyed", "sandbox.expiring", "sandbox.restored", "snapshot.created", "events.missed", "events.dropped", "execution.started", "execution.completed", "execution.failed", "execution.timeout", "session.created", "session.killed", "package.installed", "egress.requested", "egress.approved", "egress.denied", "vault.accessed", "secret.canary", "resource.exceeded", "artifact.signed", "queue.backpressure"]
+    kind: Literal["sandbox.created", "sandbox.started", "sandbox.paused", "sandbox.resumed", "sandbox.stopped", "sandbox.failed", "sandbox.destroyed", "sandbox.expiring", "sandbox.restored", "snapshot.created", "events.missed", "events.dropped", "execution.started", "execution.completed", "execution.failed", "execution.timeout", "session.created", "session.killed", "package.installed", "egress.requested", "egress.approved", "egress.denied", "vault.accessed", "secret.canary", "resource.exceeded", "artifact.signed", "queue.backpressure", "skill.added", "skill.updated", "skill.deleted", "skill.installed"]
     namespace: str
     """Empty when it is about none."""
     sandbox_id: str | None
@@ -1747,6 +1756,42 @@ class InstalledPackage:
 
 
 @dataclass(frozen=True)
+class InstalledSkill:
+    """`InstalledSkill` of the contract."""
+    id: str
+    name: str
+    version: int
+    digest: str
+    """Of what was installed."""
+    path: str
+    """Where its files are."""
+    installed_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            name=wire["name"],
+            version=wire["version"],
+            digest=wire["digest"],
+            path=wire["path"],
+            installed_at=time(wire["installed_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class InstalledSkillList:
+    """`InstalledSkillList` of the contract."""
+    skills: list[InstalledSkill]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            skills=(lambda items: [InstalledSkill.from_wire(item) for item in items])(wire["skills"]),
+        )
+
+
+@dataclass(frozen=True)
 class LanguageInfo:
     """`LanguageInfo` of the contract."""
     name: Language
@@ -1981,7 +2026,7 @@ class Problem:
     status: int
     detail: str
     """What is wrong, with the thing and the limit."""
-    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "port_closed", "app_failed", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
+    code: Literal["invalid_input", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "sandbox_not_found", "exec_not_found", "context_not_found", "file_not_found", "volume_not_found", "snapshot_not_found", "secret_not_found", "approval_not_found", "key_not_found", "export_not_found", "upload_not_found", "skill_not_found", "image_not_found", "image_invalid", "image_source_failed", "language_not_available", "engine_not_available", "isolation_not_available", "not_supported", "key_reused", "not_a_file", "not_a_directory", "file_exists", "directory_not_empty", "permission_denied", "wrong_state", "precondition_failed", "range_not_satisfiable", "too_large", "no_space", "limit_reached", "egress_denied", "web_failed", "budget_exhausted", "port_closed", "app_failed", "sandbox_gone", "result_gone", "guest_lost", "engine_failed", "store_busy", "shutting_down", "vault_damaged", "internal"]
     request_id: str
     field: str | None = None
     """The field of the request at fault."""
@@ -2123,7 +2168,8 @@ class SandboxInfo:
     frozen: str | None
     """Why it stands still until it is resumed or started by somebody: a canary secret was about to leave it."""
     metadata: dict[str, str]
-    skills: list[str]
+    skills: list[InstalledSkill]
+    """What it was given, by name."""
     failure: Failure | None
 
     @classmethod
@@ -2168,7 +2214,7 @@ class SandboxInfo:
             secrets=wire["secrets"],
             frozen=wire["frozen"],
             metadata=wire["metadata"],
-            skills=wire["skills"],
+            skills=(lambda items: [InstalledSkill.from_wire(item) for item in items])(wire["skills"]),
             failure=optional(Failure.from_wire, wire["failure"]),
         )
 
@@ -2334,6 +2380,160 @@ class SigningKey:
             id=wire["id"],
             algorithm=wire["algorithm"],
             public_key=wire["public_key"],
+        )
+
+
+@dataclass(frozen=True)
+class SkillInfo:
+    """`Skill` of the contract."""
+    id: str
+    name: str
+    description: str
+    source_type: Literal["zip", "md"]
+    skill_metadata: dict[str, Any]
+    """All that SKILL.md begins with."""
+    digest: str
+    """Of the names and contents of its files, whatever they were packed in."""
+    version: int
+    """One more for each upload with another digest."""
+    package_size_bytes: int
+    """Of what was uploaded."""
+    size_bytes: int
+    """Of its files."""
+    file_count: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            name=wire["name"],
+            description=wire["description"],
+            source_type=wire["source_type"],
+            skill_metadata=wire["skill_metadata"],
+            digest=wire["digest"],
+            version=wire["version"],
+            package_size_bytes=wire["package_size_bytes"],
+            size_bytes=wire["size_bytes"],
+            file_count=wire["file_count"],
+            created_by=wire["created_by"],
+            created_at=time(wire["created_at"]),
+            updated_at=time(wire["updated_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class SkillDetails:
+    """`SkillDetails` of the contract."""
+    id: str
+    name: str
+    description: str
+    source_type: Literal["zip", "md"]
+    skill_metadata: dict[str, Any]
+    """All that SKILL.md begins with."""
+    digest: str
+    """Of the names and contents of its files, whatever they were packed in."""
+    version: int
+    """One more for each upload with another digest."""
+    package_size_bytes: int
+    """Of what was uploaded."""
+    size_bytes: int
+    """Of its files."""
+    file_count: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    files: list[SkillFile]
+    """By path."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            name=wire["name"],
+            description=wire["description"],
+            source_type=wire["source_type"],
+            skill_metadata=wire["skill_metadata"],
+            digest=wire["digest"],
+            version=wire["version"],
+            package_size_bytes=wire["package_size_bytes"],
+            size_bytes=wire["size_bytes"],
+            file_count=wire["file_count"],
+            created_by=wire["created_by"],
+            created_at=time(wire["created_at"]),
+            updated_at=time(wire["updated_at"]),
+            files=(lambda items: [SkillFile.from_wire(item) for item in items])(wire["files"]),
+        )
+
+
+@dataclass(frozen=True)
+class SkillFailure:
+    """`SkillFailure` of the contract."""
+    id: str
+    name: str
+    error: str
+    code: str
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            id=wire["id"],
+            name=wire["name"],
+            error=wire["error"],
+            code=wire["code"],
+        )
+
+
+@dataclass(frozen=True)
+class SkillFile:
+    """`SkillFile` of the contract."""
+    path: str
+    size_bytes: int
+    executable: bool
+    digest: str
+    """sha256: and hex of its bytes."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            path=wire["path"],
+            size_bytes=wire["size_bytes"],
+            executable=wire["executable"],
+            digest=wire["digest"],
+        )
+
+
+@dataclass(frozen=True)
+class SkillInstallation:
+    """`SkillInstallation` of the contract."""
+    installed: list[InstalledSkill]
+    already_installed: list[InstalledSkill]
+    """Whose files were in their place."""
+    not_found: list[str]
+    """Ids or names of none."""
+    extraction_errors: list[SkillFailure]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            installed=(lambda items: [InstalledSkill.from_wire(item) for item in items])(wire["installed"]),
+            already_installed=(lambda items: [InstalledSkill.from_wire(item) for item in items])(wire["already_installed"]),
+            not_found=wire["not_found"],
+            extraction_errors=(lambda items: [SkillFailure.from_wire(item) for item in items])(wire["extraction_errors"]),
+        )
+
+
+@dataclass(frozen=True)
+class SkillList:
+    """`SkillList` of the contract."""
+    skills: list[SkillInfo]
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            skills=(lambda items: [SkillInfo.from_wire(item) for item in items])(wire["skills"]),
         )
 
 

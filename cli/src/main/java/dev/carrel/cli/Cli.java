@@ -95,6 +95,7 @@ public final class Cli {
     commands.put("export", () -> new ExportCommand(session));
     commands.put("artifacts", () -> new ArtifactsCommand(session));
     commands.put("verify", () -> new VerifyCommand(session));
+    commands.put("skills", () -> SkillsCommand.line(session));
     commands.put("snapshot", () -> snapshot(session));
     commands.put("images", () -> images(session));
     commands.put("volume", () -> volume(session));

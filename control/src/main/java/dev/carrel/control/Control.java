@@ -32,6 +32,7 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.sandbox.SteadyClock;
 import dev.carrel.control.settings.LiveSettings;
 import dev.carrel.control.settings.Values;
+import dev.carrel.control.skill.Skills;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.control.terminal.Terminals;
@@ -88,6 +89,7 @@ public final class Control implements AutoCloseable {
   private final Exports exports;
   private final Imports imports;
   private final Uploads uploads;
+  private final Skills skills;
   private final Bridge bridge;
   private final ApiKeys apiKeys;
   private final AccessTokens accessTokens;
@@ -199,6 +201,8 @@ public final class Control implements AutoCloseable {
             audit);
     uploads = new Uploads(settings.transfers(), sandboxes, database, audit);
     sandboxes.listen(uploads);
+    skills = new Skills(sandboxes, database, settings.dataDirectory(), audit, events);
+    sandboxes.listen(skills);
     ports = new Ports(sandboxes, accessTokens, audit);
     terminals = new Terminals(sandboxes, execs, accessTokens, audit);
     bridge = new Bridge(sandboxes, contexts, files);
@@ -329,6 +333,11 @@ public final class Control implements AutoCloseable {
   /** Files that come in parts. */
   public Uploads uploads() {
     return uploads;
+  }
+
+  /** What agents are taught. */
+  public Skills skills() {
+    return skills;
   }
 
   /** Values on their way from one interpreter to another. */

@@ -13,6 +13,7 @@ import dev.carrel.control.files.SandboxPath;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.store.Spool;
 import dev.carrel.image.Unpacker;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -22,9 +23,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +44,7 @@ public final class Imports {
   private final Exports exports;
   private final HostFolders hostFolders;
   private final Download download;
-  private final Path spool;
+  private final Spool spool;
   private final Audit audit;
 
   /**
@@ -65,25 +64,8 @@ public final class Imports {
     this.exports = exports;
     this.hostFolders = new HostFolders(settings.hostFolders(), data);
     this.download = new Download(gates, settings);
-    this.spool = data.resolve("transfers");
+    this.spool = new Spool(data.resolve("transfers"));
     this.audit = audit;
-    prepareSpool();
-  }
-
-  private void prepareSpool() {
-    try {
-      java.nio.file.Files.createDirectories(
-          spool,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-      // Of a process that was killed.
-      try (var left = java.nio.file.Files.newDirectoryStream(spool)) {
-        for (Path file : left) {
-          java.nio.file.Files.delete(file);
-        }
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot use " + spool, e);
-    }
   }
 
   public List<Imported> run(Caller caller, SandboxId sandbox, List<ImportFile> wanted)
@@ -256,7 +238,7 @@ public final class Imports {
   private void read(
       Caller caller, SandboxId from, String path, String name, boolean unpack, Landing landing)
       throws IOException {
-    Path file = java.nio.file.Files.createTempFile(spool, "from", ".tmp");
+    Path file = spool.create();
     try {
       boolean executable;
       try (FileDownload source = files.read(caller, from, path, null);
@@ -287,7 +269,7 @@ public final class Imports {
 
   /** A zip is read from its end: it has to be here as a whole. */
   private void unpack(InputStream content, Landing landing) throws IOException {
-    Path file = java.nio.file.Files.createTempFile(spool, "archive", ".tmp");
+    Path file = spool.create();
     try {
       try (OutputStream out = java.nio.file.Files.newOutputStream(file)) {
         byte[] buffer = new byte[BUFFER];

@@ -143,6 +143,11 @@ public final class Carrel implements AutoCloseable {
     return new Images(transport);
   }
 
+  /** What agents are taught. */
+  public Skills skills() {
+    return new Skills(transport);
+  }
+
   /** Copies of sandboxes' files. */
   public Snapshots snapshots() {
     return new Snapshots(transport);

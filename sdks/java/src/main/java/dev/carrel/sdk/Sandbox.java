@@ -27,6 +27,8 @@ public final class Sandbox implements AutoCloseable {
   private static final TypeReference<ArtifactManifest> MANIFEST = new TypeReference<>() {};
   private static final TypeReference<Map<String, Object>> CARRIED = new TypeReference<>() {};
   private static final TypeReference<Installation> INSTALLATION = new TypeReference<>() {};
+  private static final TypeReference<SkillInstallation> SKILLS = new TypeReference<>() {};
+  private static final TypeReference<SkillList> SKILL_LIST = new TypeReference<>() {};
   static final TypeReference<BudgetInfo> BUDGET = new TypeReference<>() {};
   static final TypeReference<ArtifactList> ARTIFACTS = new TypeReference<>() {};
 
@@ -312,6 +314,20 @@ public final class Sandbox implements AutoCloseable {
     return transport.post(path + "/bridge", request, CARRIED);
   }
 
+  /**
+   * Gives it skills; where one is in its place already, nothing is done.
+   *
+   * @param skills ids or names
+   */
+  public SkillInstallation installSkills(List<String> skills) {
+    return transport.post(path + "/skills", Map.of("skill_ids", skills), SKILLS);
+  }
+
+  /** What it was given, by name. */
+  public List<InstalledSkill> skills() {
+    return transport.get(path + "/skills", SKILL_LIST).skills();
+  }
+
   /** Files on their way in and out. */
   public Transfers transfers() {
     return new Transfers(transport, path);
@@ -323,6 +339,8 @@ public final class Sandbox implements AutoCloseable {
   }
 
   record ArtifactList(List<ArtifactInfo> artifacts) {}
+
+  private record SkillList(List<InstalledSkill> skills) {}
 
   private record ExecList(List<ExecInfo> execs) {}
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param volumeName the id of its volume; null where /workspace is in memory
  * @param volume the name of your volume that it uses, if so
  * @param startedAt when its present or last machine started
+ * @param skills what it was given, by name
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
  * @param rootfs read-only, or overlay: commands are root inside and may change it
  * @param secrets names of those that all its processes get
@@ -32,7 +33,7 @@ public record SandboxInfo(
     String userName,
     @Nullable String containerId,
     @Nullable String volumeName,
-    List<String> skills,
+    List<InstalledSkill> skills,
     @Nullable String isolation,
     List<Measure> isolationMeasures,
     String workspacePath,

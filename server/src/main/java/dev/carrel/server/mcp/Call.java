@@ -57,6 +57,16 @@ public final class Call {
     return arguments().path(name).asText();
   }
 
+  /** A page of a list, by the cursor of the request. */
+  public ObjectNode page(String name, List<ObjectNode> all) {
+    return Methods.page(params, name, all, item -> item);
+  }
+
+  /** The address that the request is about. */
+  public String uri() {
+    return Methods.requiredText(params, "uri");
+  }
+
   Set<String> toolsets() {
     return client.toolsets();
   }

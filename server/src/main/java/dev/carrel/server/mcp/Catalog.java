@@ -18,6 +18,7 @@ public final class Catalog {
   private final Set<String> usual;
   private final Map<String, Prompt> prompts = new LinkedHashMap<>();
   private final List<ResourceSource> sources;
+  private final List<Extension> extensions;
   private final String instructions;
   private final Set<Consumer<News>> listeners = new CopyOnWriteArraySet<>();
 
@@ -31,11 +32,13 @@ public final class Catalog {
       Set<String> usual,
       List<Prompt> prompts,
       List<ResourceSource> sources,
+      List<Extension> extensions,
       String instructions) {
     this.toolsets = Collections.unmodifiableMap(new LinkedHashMap<>(toolsets));
     this.usual = Set.copyOf(usual);
     prompts.forEach(prompt -> this.prompts.put(prompt.name(), prompt));
     this.sources = List.copyOf(sources);
+    this.extensions = List.copyOf(extensions);
     this.instructions = instructions;
   }
 
@@ -95,6 +98,10 @@ public final class Catalog {
 
   List<ResourceSource> sources() {
     return sources;
+  }
+
+  List<Extension> extensions() {
+    return extensions;
   }
 
   String instructions() {

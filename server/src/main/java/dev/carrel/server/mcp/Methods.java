@@ -23,7 +23,8 @@ final class Methods {
           "prompts/list",
           "resources/list",
           "resources/templates/list",
-          "resources/read");
+          "resources/read",
+          "skills/list");
 
   private static final int PAGE = 100;
   private static final int MAX_COMPLETIONS = 100;
@@ -59,6 +60,10 @@ final class Methods {
     capabilities.putObject("resources").put("listChanged", true).put("subscribe", true);
     capabilities.putObject("completions");
     capabilities.putObject("logging");
+    if (!catalog.extensions().isEmpty()) {
+      ObjectNode extensions = capabilities.putObject("extensions");
+      catalog.extensions().forEach(extension -> extensions.putObject(extension.name()));
+    }
     return capabilities;
   }
 
@@ -86,8 +91,18 @@ final class Methods {
                   ResourceSource.Template::toJson));
       case "resources/read" -> Optional.of(read(call, modern));
       case "completion/complete" -> Optional.of(complete(call));
-      default -> Optional.empty();
+      default -> extended(method, call);
     };
+  }
+
+  private Optional<ObjectNode> extended(String method, Call call) throws Exception {
+    for (Extension extension : catalog.extensions()) {
+      Optional<ObjectNode> result = extension.handle(method, call);
+      if (result.isPresent()) {
+        return result;
+      }
+    }
+    return Optional.empty();
   }
 
   private ObjectNode callTool(Call call) throws Exception {
@@ -207,7 +222,7 @@ final class Methods {
     return result;
   }
 
-  private static <T> ObjectNode page(
+  static <T> ObjectNode page(
       ObjectNode params, String name, List<T> all, Function<T, ObjectNode> view) {
     int from = offset(params.get("cursor"));
     if (from > all.size()) {

@@ -2,11 +2,13 @@ package dev.carrel.server.rest;
 
 import dev.carrel.control.sandbox.Bulk;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxQuery.Further;
 import dev.carrel.control.sandbox.SandboxQuery.SortBy;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.skill.Skills;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Query;
@@ -25,10 +27,12 @@ final class AdminRoutes {
   private static final int PAGE = 50;
 
   private final Sandboxes sandboxes;
+  private final Skills skills;
   private final Bulk bulk;
 
-  AdminRoutes(Sandboxes sandboxes) {
+  AdminRoutes(Sandboxes sandboxes, Skills skills) {
     this.sandboxes = sandboxes;
+    this.skills = skills;
     this.bulk = new Bulk(sandboxes);
   }
 
@@ -57,7 +61,8 @@ final class AdminRoutes {
             query.text("exclude_status").orElse(null),
             query.text("user_id").orElse(null),
             query.text("image").orElse(null));
-    exchange.json(200, SandboxRoutes.Page.of(sandboxes.list(exchange.caller(), asked)));
+    SandboxPage page = sandboxes.list(exchange.caller(), asked);
+    exchange.json(200, SandboxRoutes.Page.of(page, skills.of(page.items())));
   }
 
   private void many(Exchange exchange, Work work) throws IOException, InterruptedException {

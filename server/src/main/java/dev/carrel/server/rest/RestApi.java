@@ -31,7 +31,7 @@ public final class RestApi {
   public void addTo(Router router) {
     new ServerRoutes(control.engines(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
-    new SandboxRoutes(control.sandboxes(), control.creates()).addTo(router);
+    new SandboxRoutes(control.sandboxes(), control.creates(), control.skills()).addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes()::images).addTo(router);
     new SettingsRoutes(control.settings(), control.engines(), control.sandboxes()).addTo(router);
     new ApprovalRoutes(control.approvals()).addTo(router);
@@ -39,7 +39,7 @@ public final class RestApi {
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new ImageRoutes(control.images(), control.engines()).addTo(router);
-    new SnapshotRoutes(control.sandboxes().snapshots()).addTo(router);
+    new SnapshotRoutes(control.sandboxes().snapshots(), control.skills()).addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new KeyRoutes(control.apiKeys()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
@@ -48,7 +48,7 @@ public final class RestApi {
     new EgressRoutes(control.egress()).addTo(router);
     new WebRoutes(control.web()).addTo(router);
     new HostRoutes(control.host()).addTo(router);
-    new AdminRoutes(control.sandboxes()).addTo(router);
+    new AdminRoutes(control.sandboxes(), control.skills()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);
@@ -65,6 +65,7 @@ public final class RestApi {
     new ImportRoutes(control.imports()).addTo(router);
     new ExportRoutes(control.exports(), address).addTo(router);
     new UploadRoutes(control.uploads()).addTo(router);
+    new SkillRoutes(control.skills()).addTo(router);
   }
 
   /** Why the sandbox that a request names has died; empty when it names none, or one that lives. */

@@ -10,6 +10,8 @@ import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.skill.Installed;
+import dev.carrel.control.skill.Skills;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Query;
@@ -37,10 +39,12 @@ final class SandboxRoutes {
 
   private final Sandboxes sandboxes;
   private final Creates creates;
+  private final Skills skills;
 
-  SandboxRoutes(Sandboxes sandboxes, Creates creates) {
+  SandboxRoutes(Sandboxes sandboxes, Creates creates, Skills skills) {
     this.sandboxes = sandboxes;
     this.creates = creates;
+    this.skills = skills;
   }
 
   void addTo(Router router) {
@@ -67,7 +71,7 @@ final class SandboxRoutes {
     exchange
         .header(HeaderNames.LOCATION, ALL + "/" + sandbox.id())
         .header(QUEUED, Double.toString(ExecViews.millis(created.queued())))
-        .json(created.made() ? 201 : 200, SandboxView.of(sandbox));
+        .json(created.made() ? 201 : 200, view(sandbox));
   }
 
   // NullAway does not see the annotation of a nested type's component in a class file.
@@ -106,11 +110,11 @@ final class SandboxRoutes {
                         .orElse(SandboxQuery.SortBy.CREATED_AT),
                     descending(query.text("sort_order").orElse("desc")))
                 .in(query.text("namespace").orElse(null)));
-    exchange.json(200, Page.of(page));
+    exchange.json(200, Page.of(page, skills.of(page.items())));
   }
 
   private void get(Exchange exchange) {
-    exchange.json(200, SandboxView.of(sandboxes.get(exchange.caller(), Ids.sandbox(exchange))));
+    exchange.json(200, view(sandboxes.get(exchange.caller(), Ids.sandbox(exchange))));
   }
 
   private void patch(Exchange exchange) throws IOException {
@@ -122,8 +126,7 @@ final class SandboxRoutes {
             EgressRoutes.network(fields),
             fields.stringMap("env_vars"),
             fields.stringMap("metadata"));
-    exchange.json(
-        200, SandboxView.of(sandboxes.patch(exchange.caller(), Ids.sandbox(exchange), patch)));
+    exchange.json(200, view(sandboxes.patch(exchange.caller(), Ids.sandbox(exchange), patch)));
   }
 
   private void delete(Exchange exchange) {
@@ -131,8 +134,12 @@ final class SandboxRoutes {
     exchange.noContent();
   }
 
-  private static void change(Exchange exchange, Change change) {
-    exchange.json(200, SandboxView.of(change.make(exchange.caller(), Ids.sandbox(exchange))));
+  private void change(Exchange exchange, Change change) {
+    exchange.json(200, view(change.make(exchange.caller(), Ids.sandbox(exchange))));
+  }
+
+  private SandboxView view(Sandbox sandbox) {
+    return SandboxView.of(sandbox, skills.of(sandbox));
   }
 
   private static CreateSandbox.Size size(Fields fields) {
@@ -197,13 +204,15 @@ final class SandboxRoutes {
 
   record Page(
       List<SandboxView> items, long total, int page, int pageSize, Map<String, Long> statusCounts) {
-    static Page of(SandboxPage page) {
+    static Page of(SandboxPage page, Map<SandboxId, List<Installed>> skills) {
       var counts = new TreeMap<String, Long>();
       for (SandboxStatus status : SandboxStatus.visible()) {
         counts.put(status.wireName(), page.statusCounts().getOrDefault(status, 0L));
       }
       return new Page(
-          page.items().stream().map(SandboxView::of).toList(),
+          page.items().stream()
+              .map(sandbox -> SandboxView.of(sandbox, skills.getOrDefault(sandbox.id(), List.of())))
+              .toList(),
           page.total(),
           page.page(),
           page.pageSize(),

@@ -2,6 +2,7 @@ package dev.carrel.server.rest;
 
 import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.skill.Installed;
 import dev.carrel.spi.Isolation;
 import java.time.Instant;
 import java.util.List;
@@ -50,10 +51,10 @@ record SandboxView(
     List<String> secrets,
     @Nullable String frozen,
     Map<String, String> metadata,
-    List<String> skills,
+    List<SkillRoutes.InstalledView> skills,
     @Nullable FailureView failure) {
 
-  static SandboxView of(Sandbox sandbox) {
+  static SandboxView of(Sandbox sandbox, List<Installed> skills) {
     Isolation isolation = sandbox.isolation();
     var volume = sandbox.volume();
     var expiry = sandbox.expiry();
@@ -100,7 +101,7 @@ record SandboxView(
         sandbox.secrets(),
         sandbox.frozen(),
         sandbox.metadata(),
-        List.of(),
+        SkillRoutes.InstalledView.of(skills),
         FailureView.of(sandbox.failure()));
   }
 

@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Snapshot;
 import dev.carrel.control.sandbox.Snapshots;
+import dev.carrel.control.skill.Skills;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
@@ -19,9 +20,11 @@ final class SnapshotRoutes {
   private static final String ONE = ALL + "/{sid}";
 
   private final Snapshots snapshots;
+  private final Skills skills;
 
-  SnapshotRoutes(Snapshots snapshots) {
+  SnapshotRoutes(Snapshots snapshots, Skills skills) {
     this.snapshots = snapshots;
+    this.skills = skills;
   }
 
   void addTo(Router router) {
@@ -61,15 +64,15 @@ final class SnapshotRoutes {
 
   private void restore(Exchange exchange) throws IOException {
     var snapshot = new SnapshotId(exchange.fields().requiredString("snapshot_id"));
-    exchange.json(
-        200, SandboxView.of(snapshots.restore(exchange.caller(), Ids.sandbox(exchange), snapshot)));
+    Sandbox restored = snapshots.restore(exchange.caller(), Ids.sandbox(exchange), snapshot);
+    exchange.json(200, SandboxView.of(restored, skills.of(restored)));
   }
 
   private void fork(Exchange exchange) {
     Sandbox made = snapshots.fork(exchange.caller(), Ids.sandbox(exchange));
     exchange
         .header(HeaderNames.LOCATION, "/api/v1/sandboxes/" + made.id())
-        .json(201, SandboxView.of(made));
+        .json(201, SandboxView.of(made, skills.of(made)));
   }
 
   private static SnapshotId id(Exchange exchange) {

@@ -30,14 +30,17 @@ public final class Toolsets {
     sets.put("files", FileTools.of(control, sessions));
     sets.put("security", SecurityTools.of(control, sessions));
     sets.put("web", WebTools.of(control));
+    sets.put("skills", SkillTools.of(control, sessions));
     if (control.host().enabled()) {
       sets.put("host", HostTools.of(control, sessions));
     }
+    var skills = new SkillResources(control.skills());
     return new Catalog(
         sets,
         Set.of("code", "files"),
         Guides.all(),
-        List.of(new SandboxResources(control, sessions)),
+        List.of(new SandboxResources(control, sessions), skills),
+        List.of(skills),
         INSTRUCTIONS);
   }
 }

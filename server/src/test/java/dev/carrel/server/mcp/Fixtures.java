@@ -47,6 +47,7 @@ final class Fixtures {
             Set.of("conformance"),
             FixturePrompts.all(),
             List.of(new FixtureResources()),
+            List.of(),
             "Fixtures of the conformance suite.");
     fixtures.catalog = catalog;
     return catalog;

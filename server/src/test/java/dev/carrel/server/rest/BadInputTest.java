@@ -24,7 +24,7 @@ class BadInputTest {
   private static final String VALID =
       """
       {"command":"true","code":"1","language":"python","path":"a","from":"a","to":"b","pattern":"a",
-       "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa","manager":"pip","packages":["six"],
+       "signal":15,"rows":1,"cols":1,"snapshot_id":"snaaaaaaaaaaaaaa","manager":"pip","packages":["six"],"skill_ids":["x"],
        "name":"a","paths":["a"],"files":[{"file_name":"a","file_content":"b"}]}
       """;
 

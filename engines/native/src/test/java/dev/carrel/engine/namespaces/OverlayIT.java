@@ -163,7 +163,7 @@ final class OverlayIT extends MachineTests {
     Machine machine = start(on(VolumeId.random()));
 
     assertThat(shell(machine, "mknod /null c 1 3; mknod /workspace/d b 8 0; mknod /tmp/k c 1 11"))
-        .contains("mknod: /null: Permission denied")
+        .contains("mknod: /null: Operation not permitted")
         .contains("/workspace/d: Operation not permitted")
         .contains("/tmp/k: Operation not permitted");
     assertThat(shell(machine, "mount -t tmpfs x /var || mount -t proc x /tmp || echo none"))

@@ -1,6 +1,13 @@
 package dev.carrel.bench;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.Callable;
 
 /** Durations of one operation, sorted, in nanoseconds. */
@@ -43,6 +50,46 @@ final class Samples {
       nanos[i] = System.nanoTime() - start;
     }
     return of(nanos);
+  }
+
+  /**
+   * Times {@code count} calls for each name, in rounds of one for each, after {@code discarded}
+   * rounds. No name always comes first or always follows the same other.
+   *
+   * @param after what is to be done with the result of each call and not to be timed
+   */
+  static <T> Map<String, Samples> inTurns(
+      List<String> names, int discarded, int count, Turn<T> turn, Ending<T> after)
+      throws Exception {
+    var nanos = new LinkedHashMap<String, long[]>();
+    names.forEach(name -> nanos.put(name, new long[count]));
+    var order = new ArrayList<>(names);
+    var random = new Random(count);
+    for (int i = -discarded; i < count; i++) {
+      Collections.shuffle(order, random);
+      for (String name : order) {
+        long start = System.nanoTime();
+        T result = turn.take(name);
+        long took = System.nanoTime() - start;
+        after.end(result);
+        if (i >= 0) {
+          Objects.requireNonNull(nanos.get(name))[i] = took;
+        }
+      }
+    }
+    var samples = new LinkedHashMap<String, Samples>();
+    nanos.forEach((name, all) -> samples.put(name, of(all)));
+    return samples;
+  }
+
+  /** One timed call for one of several. */
+  interface Turn<T> {
+    T take(String name) throws Exception;
+  }
+
+  /** What becomes of the result of one. */
+  interface Ending<T> {
+    void end(T result) throws Exception;
   }
 
   /** What has to be so before a call. */

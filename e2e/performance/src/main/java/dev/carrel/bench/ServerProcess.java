@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 
 /** A server of a distribution, started as users start it, with all its state in one folder. */
 public final class ServerProcess implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final Process process;
   private final Path folder;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 public abstract class FolderImageContract extends MachineTests {
   private static final String CANARY = "canary-7f3a";
+  private static final int MANY = 1000;
 
   private Path image = Path.of("");
   private Path secret = Path.of("");
@@ -108,6 +110,33 @@ public abstract class FolderImageContract extends MachineTests {
   }
 
   @Test
+  void nothingIsMadeForEachFileOfTheImage() throws IOException {
+    Machine small = start(onImage());
+    int few = entries(small);
+    Path share = Files.createDirectories(image.resolve("usr/share/many"));
+    for (int i = 0; i < MANY; i++) {
+      Files.createFile(share.resolve("f" + i));
+    }
+
+    Machine large = start(onImage());
+
+    assertThat(Finished.shell(Guest.of(large), "ls /usr/share/many").stdout().lines())
+        .hasSize(MANY);
+    assertThat(entries(large)).isLessThan(few + MANY / 10);
+  }
+
+  /** What the engine keeps of a machine. */
+  private int entries(Machine machine) throws IOException {
+    try (var paths = Files.walk(runDirectory().resolve(machine.id().value()))) {
+      return Math.toIntExact(paths.count());
+    }
+  }
+
+  private MachineSpec onImage() {
+    return new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null);
+  }
+
+  @Test
   void imageWithTooManyEntriesIsRefused() throws IOException {
     for (int i = 0; i < 200; i++) {
       Files.createDirectory(image.resolve("d" + i));
@@ -127,8 +156,7 @@ public abstract class FolderImageContract extends MachineTests {
   }
 
   private String output(String line) {
-    var spec = new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null);
-    Finished finished = Finished.shell(Guest.of(start(spec)), line);
+    Finished finished = Finished.shell(Guest.of(start(onImage())), line);
     return finished.stdout() + finished.stderr();
   }
 }

@@ -15,7 +15,8 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
 /**
  * The suites that hold on every engine, on the one that {@code -Dcarrel.e2e.engine} names. Maven
- * runs them on {@code native} among all others; {@code build/test.sh} has the matrix.
+ * runs them on {@code native} among all others; {@code build/test.sh} has the matrix. Not among
+ * them, and why: {@code e2e/README.md}.
  */
 final class EngineRun {
   private static final List<String> QUICK = List.of("security.BoundaryIT");
@@ -25,9 +26,13 @@ final class EngineRun {
           "security.ResourceIT",
           "security.KernelAbuseIT",
           "security.ArtifactAttackIT",
+          "security.AppAttackIT",
+          "security.TransferAttackIT",
+          "security.HostAccessIT",
           "security.NetworkIT",
           "security.BrokerIT",
           "security.WarmBoxIT",
+          "functional.AppsIT",
           "functional.CrashIT",
           "functional.AuditCrashIT",
           "functional.PackagesIT",

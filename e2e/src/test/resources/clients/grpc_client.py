@@ -289,6 +289,101 @@ def a_terminal():
 
 
 @step
+def tunnels():
+    served = '''
+import socket, threading, time
+def upper(s):
+    while data := s.recv(65536):
+        s.sendall(data.upper())
+    s.sendall(b" and that was all")
+    s.close()
+def flood(s):
+    try:
+        while True:
+            s.sendall(b"x" * 65536)
+    except OSError:
+        open("/workspace/flood-over", "w").close()
+def once(s):
+    s.sendall(b"bye")
+    s.shutdown(socket.SHUT_WR)
+    rest = b""
+    while data := s.recv(65536):
+        rest += data
+    open("/workspace/heard", "wb").write(rest)
+def listen(listener, serve):
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0],)).start()
+for port, serve in ((7001, upper), (7002, flood), (7003, once)):
+    threading.Thread(target=listen, args=(socket.create_server(("127.0.0.1", port)), serve)).start()
+open("/workspace/listening", "w").close()
+'''
+    assert ours.WriteFile(pb.WriteFileRequest(session_id=session, path="served.py", content=served)).success
+    serve = "setsid python3 served.py >/dev/null 2>&1 & until [ -e listening ]; do sleep 0.1; done"
+    assert run(serve).exit_code == 0
+    stubs = {t: carrel_pb2_grpc.TunnelServiceStub(grpc.intercept_channel(channel, Bearer(t))) for t in (TOKEN, OTHER)}
+
+    def dial(port, *pieces, token=TOKEN, **options):
+        yielded = queue.SimpleQueue()
+        yielded.put(own.TunnelInput(open=own.OpenTunnel(sandbox=session, port=port)))
+        for piece in pieces:
+            yielded.put(own.TunnelInput(data=piece) if piece is not None else None)
+        return stubs[token].Tunnel(iter(yielded.get, None), **options), yielded
+
+    # Both ways, and the end of one way leaves the other.
+    big = os.urandom(1 << 20).hex().encode()
+    call, _ = dial(7001, b"hello ", *(big[i:i + 50000] for i in range(0, len(big), 50000)), None)
+    assert next(call).HasField("opened")
+    answers = list(call)
+    assert answers[-1].HasField("ended")
+    assert b"".join(answer.data for answer in answers) == b"HELLO " + big.upper() + b" and that was all"
+
+    # The end of the other way leaves this one.
+    call, keys = dial(7003)
+    assert next(call).HasField("opened")
+    assert next(call).data == b"bye" and next(call).HasField("ended")
+    keys.put(own.TunnelInput(data=b"one last word"))
+    keys.put(None)
+    assert list(call) == []
+    eventually(lambda: run("cat heard").stdout == "one last word", "the last word")
+
+    # Who does not read holds the sender back, and cancelling ends it.
+    call, keys = dial(7002)
+    assert next(call).HasField("opened")
+    assert next(call).data
+    assert run("test -e flood-over").exit_code == 1
+    call.cancel()
+    keys.put(None)
+    eventually(lambda: run("test -e flood-over").exit_code == 0, "the end of the flood")
+
+    call, keys = dial(7001, timeout=2)
+    assert next(call).HasField("opened")
+    assert status(lambda: list(call))[0] == grpc.StatusCode.DEADLINE_EXCEEDED
+    keys.put(None)
+
+    for port, token, code in (
+        (7004, TOKEN, grpc.StatusCode.FAILED_PRECONDITION),
+        (0, TOKEN, grpc.StatusCode.INVALID_ARGUMENT),
+        (7001, OTHER, grpc.StatusCode.NOT_FOUND),
+    ):
+        call, keys = dial(port, None, token=token)
+        assert status(lambda: list(call))[0] == code, port
+
+    # It ends with its sandbox.
+    other = ours.CreateSession(pb.CreateSessionRequest()).session.session_id
+    assert ours.WriteFile(pb.WriteFileRequest(session_id=other, path="served.py", content=served)).success
+    started = ours.Exec(pb.ExecRequest(session_id=other, command=serve))
+    assert started.exit_code == 0, started
+    keys = queue.SimpleQueue()
+    keys.put(own.TunnelInput(open=own.OpenTunnel(sandbox=other, port=7001)))
+    call = stubs[TOKEN].Tunnel(iter(keys.get, None))
+    assert next(call).HasField("opened")
+    assert ours.DestroySession(pb.DestroySessionRequest(session_id=other)).success
+    code, _ = status(lambda: list(call))
+    assert code == grpc.StatusCode.FAILED_PRECONDITION, code
+    keys.put(None)
+
+
+@step
 def health():
     answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
     assert answer.status == health_pb2.HealthCheckResponse.SERVING

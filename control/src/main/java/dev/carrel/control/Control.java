@@ -204,6 +204,7 @@ public final class Control implements AutoCloseable {
     skills = new Skills(sandboxes, database, settings.dataDirectory(), audit, events);
     sandboxes.listen(skills);
     ports = new Ports(sandboxes, accessTokens, audit);
+    sandboxes.listen(ports);
     terminals = new Terminals(sandboxes, execs, accessTokens, audit);
     bridge = new Bridge(sandboxes, contexts, files);
     validator = new Validator(sandboxes, creates, execs, contexts);

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A connection to what listens on a port of a sandbox. While it is open the sandbox is in use. One
@@ -14,10 +16,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class PortStream implements ByteChannel {
   private final Tunnel tunnel;
   private final Redaction redaction;
-  private final Runnable onClose;
+  private final Consumer<PortStream> onClose;
   private final AtomicBoolean open = new AtomicBoolean(true);
+  private boolean lost;
+  private @Nullable Runnable whenLost;
 
-  PortStream(Tunnel tunnel, Redaction redaction, Runnable onClose) {
+  PortStream(Tunnel tunnel, Redaction redaction, Consumer<PortStream> onClose) {
     this.tunnel = tunnel;
     this.redaction = redaction;
     this.onClose = onClose;
@@ -42,6 +46,40 @@ public final class PortStream implements ByteChannel {
     return redaction;
   }
 
+  /** Nothing more will be written; what comes can still be read. */
+  public void endOutput() throws IOException {
+    tunnel.endOutput();
+  }
+
+  /** Whether it is closed because its sandbox has ended. */
+  public synchronized boolean lost() {
+    return lost;
+  }
+
+  /** Once, when the sandbox ends before this does; at once when it has. */
+  public void whenLost(Runnable action) {
+    synchronized (this) {
+      if (!lost) {
+        whenLost = action;
+        return;
+      }
+    }
+    action.run();
+  }
+
+  /** The sandbox has ended. */
+  void lose() {
+    Runnable action;
+    synchronized (this) {
+      lost = true;
+      action = whenLost;
+    }
+    if (action != null) {
+      action.run();
+    }
+    close();
+  }
+
   @Override
   public boolean isOpen() {
     return tunnel.isOpen();
@@ -53,7 +91,7 @@ public final class PortStream implements ByteChannel {
       try {
         tunnel.close();
       } finally {
-        onClose.run();
+        onClose.accept(this);
       }
     }
   }

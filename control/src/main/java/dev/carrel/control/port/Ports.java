@@ -8,6 +8,7 @@ import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -17,10 +18,11 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Opens ports of sandboxes, and makes links to them. Safe for many threads. */
-public final class Ports {
+public final class Ports implements SandboxListener {
   public static final int MAX_PORT = 65_535;
   public static final Duration USUAL_LIFE = Duration.ofHours(1);
   public static final Duration LONGEST_LIFE = Duration.ofDays(7);
@@ -32,6 +34,7 @@ public final class Ports {
   private final AccessTokens tokens;
   private final Audit audit;
   private final Map<SandboxId, Integer> open = new ConcurrentHashMap<>();
+  private final Map<SandboxId, Set<PortStream>> streams = new ConcurrentHashMap<>();
 
   public Ports(Sandboxes sandboxes, AccessTokens tokens, Audit audit) {
     this.sandboxes = sandboxes;
@@ -50,16 +53,19 @@ public final class Ports {
     take(id);
     boolean connected = false;
     RunningSandbox.Use use = sandbox.use();
+    Set<PortStream> others = streams.computeIfAbsent(id, _ -> ConcurrentHashMap.newKeySet());
     try {
       var stream =
           new PortStream(
               sandbox.guest().tunnel(port),
               sandbox.redaction(),
-              () -> {
+              closed -> {
+                others.remove(closed);
                 use.close();
                 giveBack(id);
               });
       connected = true;
+      others.add(stream);
       return stream;
     } catch (SandboxException e) {
       throw e.code() == ErrorCode.WRONG_STATE ? closed(id, port) : sandbox.explain(e);
@@ -69,6 +75,17 @@ public final class Ports {
         giveBack(id);
       }
     }
+  }
+
+  @Override
+  public void ended(SandboxId id) {
+    streams.getOrDefault(id, Set.of()).forEach(PortStream::lose);
+  }
+
+  @Override
+  public void removed(SandboxId id) {
+    ended(id);
+    streams.remove(id);
   }
 
   /** Makes a link to a port; it need not be open yet, nor the sandbox running. */

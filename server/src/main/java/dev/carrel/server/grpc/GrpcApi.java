@@ -33,7 +33,8 @@ public final class GrpcApi implements AutoCloseable {
         List.of(
             new SandboxSessions(control, settings.maxMessage()).service(),
             new ContextCalls(control, settings.maxMessage()).service(),
-            new TerminalCalls(control).service());
+            new TerminalCalls(control).service(),
+            new TunnelCalls(control).service());
     this.authenticator = authenticator;
     this.log = new CallLog(metrics);
     this.drain = drain;

@@ -61,14 +61,15 @@ OPTIONS = {
     "HostExec": "HostOptions",
     "ImportFile": "ImportSource",
     "SandboxSettingsChange": "SettingsChanges",
+    "OpenTerminal": "TerminalOptions",
     "SetBudget": "BudgetLimits",
     "UpdateSandbox": "SandboxChanges",
     "ValidateRequest": "ValidateOptions",
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "InstallSkills", "LinkPort", "MkdirRequest",
-    "MoveRequest", "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
+    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "InstallSkills", "LinkPort", "LinkTerminal",
+    "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import carrel as sdk
-from carrel import Carrel, NetworkPolicy, Output, Sandbox
+from carrel import Carrel, ExecStream, NetworkPolicy, Output, Sandbox
 
 
 def test_the_server_tells_about_itself(carrel: Carrel) -> None:
@@ -122,6 +122,32 @@ def test_contexts_keep_their_state_apart(sandbox: Sandbox) -> None:
     sandbox.contexts.delete(own.id)
     with pytest.raises(sdk.ContextNotFound):
         sandbox.contexts.get(own.id)
+
+
+def test_a_terminal_is_left_and_joined_again(sandbox: Sandbox) -> None:
+    def until(screen: ExecStream, words: bytes) -> int:
+        seen = b""
+        for event in screen:
+            if isinstance(event, Output):
+                seen += event.data
+                if words in seen:
+                    return event.next
+        raise AssertionError(seen)
+
+    terminal = sandbox.terminals.open(size=sdk.TerminalSize(24, 80))
+    with sandbox.terminals.attach(terminal.id) as screen:
+        screen.write("kept=on-and-on; echo be''fore\n")
+        offset = until(screen, b"before\r\n")
+    with sandbox.terminals.attach(terminal.id, offset) as screen:
+        screen.resize(41, 101)
+        screen.write("stty size; echo $kept\n")
+        until(screen, b"41 101\r\non-and-on")
+    assert terminal.id in [one.id for one in sandbox.terminals.list()]
+    link = sandbox.terminals.link(terminal.id, expires_in_seconds=60)
+    assert link.url.startswith("ws") and not link.write
+    sandbox.terminals.end(terminal.id)
+    with sandbox.terminals.attach(terminal.id) as screen:
+        assert screen.wait().exit_code == 137
 
 
 def test_files_are_written_read_moved_found_and_removed(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ export { type Content, Files } from "./files.js";
 export type * from "./generated/types.js";
 export { Host, Images, Keys, type SettingInfo, Settings } from "./operations.js";
 export type { RichCodeResult } from "./rich.js";
-export { Contexts, Egress, Sandbox } from "./sandbox.js";
+export { Contexts, Egress, Sandbox, Terminals } from "./sandbox.js";
 export { Skills } from "./skills.js";
 export {
   type Bundle,

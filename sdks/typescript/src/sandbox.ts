@@ -28,6 +28,8 @@ import {
   type SignedArtifacts,
   type SkillInstallation,
   type SnapshotInfo,
+  type TerminalLink,
+  type TerminalOptions,
   readActivityInfo,
   readArtifactInfo,
   readArtifactManifest,
@@ -49,6 +51,7 @@ import {
   readSkillInstallation,
   readSnapshotInfo,
   writeBridgeOptions,
+  readTerminalLink,
   writeBudgetLimits,
   writeCodeOptions,
   writeContextOptions,
@@ -56,6 +59,7 @@ import {
   writeNetworkPolicy,
   writeSandboxChanges,
   writeSandboxOptions,
+  writeTerminalOptions,
 } from "./generated/types.js";
 import { type RichCodeResult, rich } from "./rich.js";
 import { CodeStream, type EventStream, ExecStream, ResumedEvents, accept, news, running } from "./streams.js";
@@ -78,6 +82,7 @@ export class Sandbox implements AsyncDisposable {
   readonly contexts: Contexts;
   readonly egress: Egress;
   readonly transfers: Transfers;
+  readonly terminals: Terminals;
   private readonly path: string;
   private current: SandboxInfo;
 
@@ -92,6 +97,7 @@ export class Sandbox implements AsyncDisposable {
     this.contexts = new Contexts(transport, this.path);
     this.egress = new Egress(transport, this.path);
     this.transfers = new Transfers(transport, this.path);
+    this.terminals = new Terminals(transport, this.path, (id, from) => this.attach(id, from));
   }
 
   /**
@@ -358,6 +364,52 @@ export class Contexts {
 
   /** Ends it and everything it started. */
   async delete(id: string): Promise<void> {
+    await this.transport.json("DELETE", this.one(id));
+  }
+
+  private one(id: string): string {
+    return `${this.path}/${segment(id, "id")}`;
+  }
+}
+
+/** Shells that outlive those who look at them. Each is a command of the sandbox, with its id. */
+export class Terminals {
+  private readonly path: string;
+
+  constructor(
+    private readonly transport: Transport,
+    sandboxPath: string,
+    private readonly follow: (id: string, from: number) => ExecStream,
+  ) {
+    this.path = `${sandboxPath}/terminals`;
+  }
+
+  /** Starts a login shell, or what `command` says; `attach` to it to see it. */
+  async open(options: TerminalOptions = {}): Promise<ExecInfo> {
+    return readExecInfo(await this.transport.json("POST", this.path, { json: writeTerminalOptions(options) }));
+  }
+
+  /** Those that run and those that ended lately, newest first. */
+  async list(): Promise<ExecInfo[]> {
+    return (await this.transport.get(this.path)).execs.map(readExecInfo);
+  }
+
+  /**
+   * Its screen from an offset on, then live; also `write` to it and `resize` it. What breaks off is gone on with, and closing
+   * leaves the shell running.
+   */
+  attach(id: string, from = 0): ExecStream {
+    return this.follow(id, from);
+  }
+
+  /** A link to its WebSocket, for xterm.js and its like: to look at, or to type as well. */
+  async link(id: string, options: { write?: boolean; expiresInSeconds?: number } = {}): Promise<TerminalLink> {
+    const json = { write: options.write ?? false, expires_in_seconds: options.expiresInSeconds ?? 3600 };
+    return readTerminalLink(await this.transport.json("POST", `${this.one(id)}/link`, { json }));
+  }
+
+  /** Ends it and everything it started. */
+  async end(id: string): Promise<void> {
     await this.transport.json("DELETE", this.one(id));
   }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { Carrel, CarrelError, type CodeEvent, Sandbox } from "@carrel/sdk";
+import { Carrel, CarrelError, type CodeEvent, type ExecStream, Sandbox } from "@carrel/sdk";
 
 const carrel = new Carrel();
 let sandbox: Sandbox;
@@ -116,6 +116,39 @@ test("background commands are found again with their output", async () => {
     }
   }
   assert.equal(attached.exited?.cause, "killed");
+});
+
+test("a terminal is left and joined again", async () => {
+  const until = async (screen: ExecStream, words: string): Promise<number> => {
+    let seen = "";
+    for await (const event of screen) {
+      if (event.kind === "output") {
+        seen += event.text;
+        if (seen.includes(words)) {
+          return event.next;
+        }
+      }
+    }
+    throw new Error(seen);
+  };
+  const { id } = await sandbox.terminals.open({ size: { rows: 24, cols: 80 } });
+  let offset: number;
+  {
+    await using screen = sandbox.terminals.attach(id);
+    await screen.write("kept=on-and-on; echo be''fore\n");
+    offset = await until(screen, "before\r\n");
+  }
+  {
+    await using screen = sandbox.terminals.attach(id, offset);
+    await screen.resize(41, 101);
+    await screen.write("stty size; echo $kept\n");
+    await until(screen, "41 101\r\non-and-on");
+  }
+  assert.ok((await sandbox.terminals.list()).some((one) => one.id === id));
+  const link = await sandbox.terminals.link(id, { expiresInSeconds: 60 });
+  assert.ok(link.url.startsWith("ws") && !link.write);
+  await sandbox.terminals.end(id);
+  assert.equal((await sandbox.terminals.attach(id).wait()).exitCode, 137);
 });
 
 test("who stops waiting ends the command", async () => {

@@ -1458,18 +1458,6 @@ export const readLanguageList = (wire: Wire): LanguageList => ({
   languages: ((items: Wire[]) => items.map(readLanguageInfo))(wire.languages),
 });
 
-/** `LinkTerminal` of the contract. */
-export interface LinkTerminal {
-  expiresInSeconds: number | null;
-  /** Whether its holder may type. */
-  write: boolean | null;
-}
-
-export const readLinkTerminal = (wire: Wire): LinkTerminal => ({
-  expiresInSeconds: wire.expires_in_seconds ?? null,
-  write: wire.write ?? null,
-});
-
 /** `Measure` of the contract. */
 export interface Measure {
   name: string;
@@ -1513,26 +1501,6 @@ export const writeNetworkPolicy = (given: NetworkPolicy): Wire => ({
   presets: given.presets,
   max_bytes: given.maxBytes,
   bytes_per_second: given.bytesPerSecond,
-});
-
-/** `OpenTerminal` of the contract. */
-export interface OpenTerminal {
-  /** A line of shell, or a program with its arguments; without it a login shell. */
-  command: string | string[] | null;
-  /** Absolute; /workspace without it. */
-  cwd: string | null;
-  env: Record<string, string> | null;
-  size: TerminalSize | null;
-  /** Names of secrets that it gets besides the sandbox's own. */
-  secrets: string[] | null;
-}
-
-export const readOpenTerminal = (wire: Wire): OpenTerminal => ({
-  command: wire.command ?? null,
-  cwd: wire.cwd ?? null,
-  env: wire.env ?? null,
-  size: optional(readTerminalSize, wire.size),
-  secrets: wire.secrets ?? null,
 });
 
 /** `OutputChunk` of the contract. */
@@ -2705,6 +2673,26 @@ export const writeImportSource = (given: ImportSource): Wire => ({
   source: given.source,
   destination: given.destination,
   unpack: given.unpack,
+});
+
+/** What `OpenTerminal` of the contract takes besides what it requires. */
+export interface TerminalOptions {
+  /** A line of shell, or a program with its arguments; without it a login shell. */
+  command?: string | string[] | undefined;
+  /** Absolute; /workspace without it. */
+  cwd?: string | undefined;
+  env?: Record<string, string> | undefined;
+  size?: TerminalSize | undefined;
+  /** Names of secrets that it gets besides the sandbox's own. */
+  secrets?: string[] | undefined;
+}
+
+export const writeTerminalOptions = (given: TerminalOptions): Wire => ({
+  command: given.command,
+  cwd: given.cwd,
+  env: given.env,
+  size: given.size && writeTerminalSize(given.size),
+  secrets: given.secrets,
 });
 
 /** What `SandboxSettingsChange` of the contract takes besides what it requires. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ from ..generated.types import (
     SignedArtifacts,
     SkillInstallation,
     SnapshotInfo,
+    TerminalLink,
+    TerminalOptions,
 )
 from .files import AsyncFiles
 from .streams import AsyncCodeStream, AsyncEventStream, AsyncExecStream, AsyncResumedEvents, news, running, sse
@@ -67,6 +69,7 @@ class AsyncSandbox:
         self.contexts = AsyncContexts(transport, self._path)
         self.egress = AsyncEgress(transport, self._path)
         self.transfers = AsyncTransfers(transport, self._path)
+        self.terminals = AsyncTerminals(transport, self._path, self.attach)
 
     @classmethod
     async def create(
@@ -308,6 +311,38 @@ class AsyncContexts:
         return ContextInfo.from_wire(await self._transport.send("POST", f"{self._one(id)}/restart", {}))
 
     async def delete(self, id: str) -> None:
+        """Ends it and everything it started."""
+        await self._transport.send("DELETE", self._one(id))
+
+    def _one(self, id: str) -> str:
+        return f"{self._path}/{segment(id, 'id')}"
+
+
+class AsyncTerminals:
+    """Shells that outlive those who look at them. Each is a command of the sandbox, with its id."""
+
+    def __init__(self, transport: AsyncTransport, sandbox_path: str, follow: Callable[[str, int], AsyncExecStream]) -> None:
+        self._transport, self._path, self._follow = transport, f"{sandbox_path}/terminals", follow
+
+    async def open(self, **options: Unpack[TerminalOptions]) -> ExecInfo:
+        """Starts a login shell, or what `command` says; `attach` to it to see it."""
+        return ExecInfo.from_wire(await self._transport.send("POST", self._path, options))
+
+    async def list(self) -> list[ExecInfo]:
+        """Those that run and those that ended lately, newest first."""
+        return [ExecInfo.from_wire(one) for one in (await self._transport.get(self._path))["execs"]]
+
+    def attach(self, id: str, start: int = 0) -> AsyncExecStream:
+        """Its screen from an offset on, then live; also `write` to it and `resize` it. What breaks off is gone on with, and
+        closing leaves the shell running."""
+        return self._follow(id, start)
+
+    async def link(self, id: str, *, write: bool = False, expires_in_seconds: int = 3600) -> TerminalLink:
+        """A link to its WebSocket, for xterm.js and its like: to look at, or to type as well."""
+        wire = {"write": write, "expires_in_seconds": expires_in_seconds}
+        return TerminalLink.from_wire(await self._transport.send("POST", f"{self._one(id)}/link", wire))
+
+    async def end(self, id: str) -> None:
         """Ends it and everything it started."""
         await self._transport.send("DELETE", self._one(id))
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,8 @@ from ..generated.types import (
     SignedArtifacts,
     SkillInstallation,
     SnapshotInfo,
+    TerminalLink,
+    TerminalOptions,
 )
 from .files import Files
 from .streams import CodeStream, EventStream, ExecStream, ResumedEvents, news, running, sse
@@ -68,6 +70,7 @@ class Sandbox:
         self.contexts = Contexts(transport, self._path)
         self.egress = Egress(transport, self._path)
         self.transfers = Transfers(transport, self._path)
+        self.terminals = Terminals(transport, self._path, self.attach)
 
     @classmethod
     def create(
@@ -309,6 +312,38 @@ class Contexts:
         return ContextInfo.from_wire(self._transport.send("POST", f"{self._one(id)}/restart", {}))
 
     def delete(self, id: str) -> None:
+        """Ends it and everything it started."""
+        self._transport.send("DELETE", self._one(id))
+
+    def _one(self, id: str) -> str:
+        return f"{self._path}/{segment(id, 'id')}"
+
+
+class Terminals:
+    """Shells that outlive those who look at them. Each is a command of the sandbox, with its id."""
+
+    def __init__(self, transport: Transport, sandbox_path: str, follow: Callable[[str, int], ExecStream]) -> None:
+        self._transport, self._path, self._follow = transport, f"{sandbox_path}/terminals", follow
+
+    def open(self, **options: Unpack[TerminalOptions]) -> ExecInfo:
+        """Starts a login shell, or what `command` says; `attach` to it to see it."""
+        return ExecInfo.from_wire(self._transport.send("POST", self._path, options))
+
+    def list(self) -> list[ExecInfo]:
+        """Those that run and those that ended lately, newest first."""
+        return [ExecInfo.from_wire(one) for one in (self._transport.get(self._path))["execs"]]
+
+    def attach(self, id: str, start: int = 0) -> ExecStream:
+        """Its screen from an offset on, then live; also `write` to it and `resize` it. What breaks off is gone on with, and
+        closing leaves the shell running."""
+        return self._follow(id, start)
+
+    def link(self, id: str, *, write: bool = False, expires_in_seconds: int = 3600) -> TerminalLink:
+        """A link to its WebSocket, for xterm.js and its like: to look at, or to type as well."""
+        wire = {"write": write, "expires_in_seconds": expires_in_seconds}
+        return TerminalLink.from_wire(self._transport.send("POST", f"{self._one(id)}/link", wire))
+
+    def end(self, id: str) -> None:
         """Ends it and everything it started."""
         self._transport.send("DELETE", self._one(id))
 

@@ -97,12 +97,10 @@ __all__ = [
     "Language",
     "LanguageInfo",
     "LanguageList",
-    "LinkTerminal",
     "Measure",
     "NetworkPolicy",
     "OnDanger",
     "OnIdle",
-    "OpenTerminal",
     "OutputChunk",
     "OutputEvent",
     "Permission",
@@ -138,6 +136,7 @@ __all__ = [
     "SnapshotInfo",
     "SnapshotList",
     "TerminalLink",
+    "TerminalOptions",
     "TerminalSize",
     "TextEvent",
     "UsageList",
@@ -1816,21 +1815,6 @@ class LanguageList:
 
 
 @dataclass(frozen=True)
-class LinkTerminal:
-    """`LinkTerminal` of the contract."""
-    expires_in_seconds: int | None = None
-    write: bool | None = None
-    """Whether its holder may type."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            expires_in_seconds=wire.get("expires_in_seconds"),
-            write=wire.get("write"),
-        )
-
-
-@dataclass(frozen=True)
 class Measure:
     """`Measure` of the contract."""
     name: str
@@ -1881,29 +1865,6 @@ class NetworkPolicy:
             "max_bytes": self.max_bytes,
             "bytes_per_second": self.bytes_per_second,
         }
-
-
-@dataclass(frozen=True)
-class OpenTerminal:
-    """`OpenTerminal` of the contract."""
-    command: Union[str, list[str]] | None = None
-    """A line of shell, or a program with its arguments; without it a login shell."""
-    cwd: str | None = None
-    """Absolute; /workspace without it."""
-    env: dict[str, str] | None = None
-    size: TerminalSize | None = None
-    secrets: list[str] | None = None
-    """Names of secrets that it gets besides the sandbox's own."""
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
-        return cls(
-            command=wire.get("command"),
-            cwd=wire.get("cwd"),
-            env=wire.get("env"),
-            size=optional(TerminalSize.from_wire, wire.get("size")),
-            secrets=wire.get("secrets"),
-        )
 
 
 @dataclass(frozen=True)
@@ -3067,6 +3028,18 @@ class ImportSource(TypedDict, total=False):
     """Where it goes; its own name in `/workspace` unless said, and in a folder when it ends with a slash."""
     unpack: bool
     """It is a zip or tar whose files are wanted, at the destination."""
+
+
+class TerminalOptions(TypedDict, total=False):
+    """What `OpenTerminal` of the contract takes besides what it requires."""
+    command: Union[str, Sequence[str]]
+    """A line of shell, or a program with its arguments; without it a login shell."""
+    cwd: str
+    """Absolute; /workspace without it."""
+    env: Mapping[str, str]
+    size: TerminalSize
+    secrets: Sequence[str]
+    """Names of secrets that it gets besides the sandbox's own."""
 
 
 class SettingsChanges(TypedDict, total=False):

@@ -18,6 +18,11 @@ final class AtExit implements AutoCloseable {
     return atExit;
   }
 
+  /** Does it now; to be closed all the same. */
+  void early() {
+    once();
+  }
+
   @Override
   public void close() {
     once();

@@ -87,6 +87,7 @@ public final class Cli {
     commands.put("exec", () -> new ExecCommand(session));
     commands.put("code", () -> new CodeCommand(session));
     commands.put("open", () -> new OpenCommand(session));
+    commands.put("terminal", () -> terminal(session));
     commands.put("install", () -> new InstallCommand(session));
     commands.put("validate", () -> new ValidateCommand(session));
     commands.put("files", () -> files(session));
@@ -151,6 +152,15 @@ public final class Cli {
   private static CommandLine limits(Session session) {
     return new CommandLine(new LimitsCommand(session))
         .addSubcommand(new LimitsCommand.Budget(session));
+  }
+
+  private static CommandLine terminal(Session session) {
+    return new CommandLine(new TerminalCommand())
+        .addSubcommand(new TerminalCommand.Open(session))
+        .addSubcommand(new TerminalCommand.Attach(session))
+        .addSubcommand(new TerminalCommand.ListAll(session))
+        .addSubcommand(new TerminalCommand.Link(session))
+        .addSubcommand(new TerminalCommand.End(session));
   }
 
   private static CommandLine snapshot(Session session) {

@@ -79,6 +79,23 @@ final class LiveExec {
     }
   }
 
+  /** As {@link #followInTerminal}, until the key is typed that leaves the command running. */
+  int followUntilLeft(ExecStream exec, Sink sink, Runnable onLeave) {
+    Terminal terminal = session.terminal();
+    try (AtExit restore = terminal.enterRawMode();
+        Signals.Handling _ = Signals.handle("WINCH", () -> resize(exec, terminal))) {
+      resize(exec, terminal);
+      Runnable leave =
+          () -> {
+            restore.early();
+            onLeave.run();
+            System.exit(0);
+          };
+      feed(exec, new LeavingInput(session.in(), leave));
+      return read(exec, sink);
+    }
+  }
+
   /** The terminal's size for a command that gets one. */
   ExecOptions.TerminalSize terminalSize() {
     Terminal.Size size = session.terminal().size();

@@ -370,6 +370,46 @@ class SdkIT {
   }
 
   @Test
+  void aTerminalIsLeftAndJoinedAgain() {
+    String id = sandbox.terminals().open().id();
+    long offset;
+    try (ExecStream screen = sandbox.terminals().attach(id, 0)) {
+      type(screen, "kept=on-and-on; echo be''fore\n");
+      offset = seen(screen, "before\r\n");
+    }
+    try (ExecStream screen = sandbox.terminals().attach(id, offset)) {
+      screen.resize(41, 101);
+      type(screen, "stty size; echo $kept\n");
+      seen(screen, "41 101\r\non-and-on");
+    }
+    assertThat(sandbox.terminals().list()).extracting(ExecInfo::id).contains(id);
+    assertThat(sandbox.terminals().link(id, false, Duration.ofMinutes(1)).url()).startsWith("ws:");
+    sandbox.terminals().end(id);
+    try (ExecStream screen = sandbox.terminals().attach(id, 0)) {
+      assertThat(screen.waitFor()).hasValue(137);
+    }
+  }
+
+  private static void type(ExecStream screen, String keys) {
+    byte[] bytes = keys.getBytes(UTF_8);
+    screen.write(bytes, bytes.length);
+  }
+
+  /** Reads until the screen has shown this; the offset after it. */
+  private static long seen(ExecStream screen, String words) {
+    var seen = new StringBuilder();
+    for (ExecEvent event : screen) {
+      if (event instanceof ExecEvent.Output output) {
+        seen.append(new String(output.bytes(), UTF_8));
+        if (seen.indexOf(words) >= 0) {
+          return output.next();
+        }
+      }
+    }
+    throw new AssertionError(seen.toString());
+  }
+
+  @Test
   void aWatchSeesWhatHappensAfterItBegan() {
     sandbox.files().makeDirectory("watched");
     try (FileWatch watch = sandbox.files().watch("watched", true)) {

@@ -82,6 +82,31 @@ class TerminalIT {
   }
 
   @Test
+  void aShellIsLeftAndJoinedAgain() throws Exception {
+    Ended ended =
+        inTerminal(
+            """
+            mkfifo leave join
+            $carrel terminal open $id -- sh -c 'echo ready; read line; echo "got $line"; exit 4' \
+              < leave > left 2>&1 &
+            exec 8> leave
+            until grep -q ready left; do sleep 0.1; done
+            printf '\\035' >&8
+            wait $! && echo "left well"
+            shell=$($carrel terminal list --json $id | grep -o 'ex[a-z2-7]\\{14\\}' | head -1)
+            $carrel terminal attach $id $shell < join > joined &
+            exec 9> join
+            printf 'a word\\n' >&9
+            wait $!
+            echo "code $?"
+            cat left joined
+            """);
+
+    assertThat(ended.out())
+        .contains("left well", "carrel terminal attach", "code 4", "ready", "got a word");
+  }
+
+  @Test
   void exitCodeComesThroughTheTerminal() throws Exception {
     assertThat(inTerminal("$carrel exec -t $id -- sh -c 'exit 6'; echo \"code $?\"").out())
         .contains("code 6");

@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import java.time.Duration;
@@ -30,6 +31,7 @@ public final class ExecStream implements AutoCloseable {
   private boolean over;
   private boolean replayed;
   private boolean pinning;
+  private RunningSandbox.Use use = () -> {};
 
   private ExecStream(
       ExecId id,
@@ -58,7 +60,11 @@ public final class ExecStream implements AutoCloseable {
   }
 
   static ExecStream following(LiveExec live, long from) {
-    return new ExecStream(live.id(), live.log(), live::acknowledged, live::result, null, from);
+    var stream =
+        new ExecStream(live.id(), live.log(), live::acknowledged, live::result, null, from);
+    // A shell that waits for keys is at work as long as somebody looks at it.
+    stream.use = live.exec().terminal() ? live.use() : stream.use;
+    return stream;
   }
 
   static ExecStream replaying(Exec exec, OutputLog log, Folded folded, long from) {
@@ -146,6 +152,7 @@ public final class ExecStream implements AutoCloseable {
 
   @Override
   public void close() {
+    use.close();
     if (pinning) {
       log.unpin();
     }

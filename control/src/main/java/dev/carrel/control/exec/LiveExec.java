@@ -186,6 +186,11 @@ final class LiveExec {
     }
   }
 
+  /** Until the result is closed, the sandbox does not count as idle. */
+  RunningSandbox.Use use() {
+    return sandbox.use();
+  }
+
   void resize(TerminalSize size) {
     session.resize(size);
   }

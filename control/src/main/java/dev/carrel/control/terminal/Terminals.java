@@ -11,7 +11,6 @@ import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.control.sandbox.Caller;
-import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.spi.Command;
@@ -94,14 +93,13 @@ public final class Terminals {
     if (from > exec.outputEnd()) {
       throw SandboxException.invalid("from", "is beyond the end, which is " + exec.outputEnd());
     }
-    // One that has ended can be looked at like any output, and needs nothing that runs.
-    RunningSandbox.Use use =
-        exec.running() ? sandboxes.requireRunning(caller, sandbox).use() : () -> {};
-    boolean entered = false;
+    if (exec.running()) {
+      // One that has ended can be looked at like any output, and needs nothing that runs.
+      sandboxes.requireRunning(caller, sandbox);
+    }
+    viewers.enter(id, how.mode());
     boolean attached = false;
     try {
-      viewers.enter(id, how.mode());
-      entered = true;
       write(caller, sandbox, id, "terminal.attach", Map.of("mode", word(how.mode())));
       var attachment =
           new Attachment(
@@ -110,18 +108,12 @@ public final class Terminals {
               how.mode().writes(),
               from,
               exec.outputEnd(),
-              () -> {
-                viewers.leave(id, how.mode());
-                use.close();
-              });
+              () -> viewers.leave(id, how.mode()));
       attached = true;
       return attachment;
     } finally {
       if (!attached) {
-        if (entered) {
-          viewers.leave(id, how.mode());
-        }
-        use.close();
+        viewers.leave(id, how.mode());
       }
     }
   }

@@ -299,6 +299,11 @@ public final class Sandbox implements AutoCloseable {
     return CodeStream.start(transport, path + "/code", options);
   }
 
+  /** Shells that outlive those who look at them. */
+  public Terminals terminals() {
+    return new Terminals(transport, path);
+  }
+
   /** The persistent interpreters of this sandbox. */
   public Contexts contexts() {
     return new Contexts(transport, path);

@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A WebSocket (RFC 6455). One thread sends, another reads and hands on what came, or keeps it for
- * {@link #receive}. A client that
- * takes nothing for a while is cut off. After a close nothing is sent any more.
+ * {@link #receive}. A client that takes nothing for a while is cut off. After a close nothing is
+ * sent any more.
  */
 public final class WebSocket {
   public static final HeaderName KEY = HeaderNames.create("Sec-WebSocket-Key");

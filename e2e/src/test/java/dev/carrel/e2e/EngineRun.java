@@ -2,6 +2,11 @@ package dev.carrel.e2e;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
@@ -15,8 +20,7 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
 /**
  * The suites that hold on every engine, on the one that {@code -Dcarrel.e2e.engine} names. Maven
- * runs them on {@code native} among all others; {@code build/test.sh} has the matrix. Not among
- * them, and why: {@code e2e/README.md}.
+ * runs them on {@code native} among all others; {@code build/test.sh} has the matrix.
  */
 final class EngineRun {
   private static final List<String> QUICK = List.of("security.BoundaryIT");
@@ -38,7 +42,27 @@ final class EngineRun {
           "functional.PackagesIT",
           "functional.SoakIT");
 
+  private static final String CLIENTS =
+      "holds other people's clients to our protocols, which are the same on every engine";
+
+  /** Those that are run on {@code native} alone, and why. */
+  private static final Map<String, String> ELSEWHERE =
+      Map.of(
+          "functional.E2bClientsIT", CLIENTS,
+          "functional.GrpcClientsIT", CLIENTS,
+          "functional.McpClientsIT", CLIENTS,
+          "functional.TerminalClientsIT", CLIENTS,
+          "chaos.ChaosIT", "kills the spawn server, which native alone has");
+
   private EngineRun() {}
+
+  /** All that the matrix knows of, whether it runs them on every engine or says why not. */
+  static Set<String> known() {
+    var all = new TreeSet<>(ELSEWHERE.keySet());
+    all.addAll(QUICK);
+    all.addAll(FULL);
+    return all;
+  }
 
   /**
    * Runs them and tells what failed; the last line is {@code N passed, M failed}.
@@ -73,16 +97,21 @@ final class EngineRun {
     if (!arguments.equals(List.of("full"))) {
       return arguments;
     }
+    new TreeMap<>(ELSEWHERE).forEach((name, why) -> System.out.println(skipped(name, why)));
     var all = new ArrayList<>(QUICK);
     all.addAll(FULL);
     return all;
+  }
+
+  private static String skipped(String name, @Nullable String why) {
+    return "skipped: " + name + ": " + why;
   }
 
   /** A line for each test that did not pass. */
   private static final class Told implements TestExecutionListener {
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
-      System.out.println("skipped: " + test.getDisplayName() + ": " + reason);
+      System.out.println(skipped(test.getDisplayName(), reason));
     }
 
     @Override
@@ -91,7 +120,7 @@ final class EngineRun {
       boolean aborted = result.getStatus() == TestExecutionResult.Status.ABORTED;
       result
           .getThrowable()
-          .map(why -> aborted ? "skipped: " + name + ": " + why.getMessage() : name + ": " + why)
+          .map(why -> aborted ? skipped(name, why.getMessage()) : name + ": " + why)
           .ifPresent(System.out::println);
     }
   }

@@ -1,6 +1,7 @@
 // Every public method of E2B's own packages against a server, as their users call them.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import https from 'node:https'
 import { createRequire } from 'node:module'
 import * as surface from './surface.mjs'
 
@@ -514,6 +515,31 @@ if (interprets) {
 await step('hosts', async () => {
   assert.match(box.getHost(3000), new RegExp(`^3000-${box.sandboxId}\\.`))
 })
+
+if (process.env.E2B_DOMAIN) {
+  await step('what listens on a port is reached by its host, with a token', async () => {
+    await box.files.write('site/page', 'here')
+    const server = await box.commands.run('exec python3 -m http.server -d site 3000', { background: true })
+    const page = `https://${box.getHost(3000)}/page`
+    const headers = { 'e2b-traffic-access-token': box.trafficAccessToken }
+    await eventually(async () => (await fetch(page, { headers })).ok, 'the page')
+    assert.equal(await (await fetch(page, { headers })).text(), 'here')
+    assert.ok((await fetch(page)).status >= 400)
+    await server.kill()
+  })
+
+  await step('a foreign name in the request is refused', async () => {
+    const [host, port] = `api.${process.env.E2B_DOMAIN}`.split(':')
+    const ask = (name) =>
+      new Promise((resolve, reject) => {
+        const options = { host, port, path: '/health', servername: host, headers: { Host: name } }
+        https.get(options, (answer) => resolve(answer.resume().statusCode)).on('error', reject)
+      })
+    assert.equal(await ask(`${host}:${port}`), 200)
+    assert.equal(await ask('evil.example'), 403)
+    assert.equal(await ask(`api.boxes.test.evil.example:${port}`), 403)
+  })
+}
 
 await step('a kill in the middle of a command is seen as one', async () => {
   const victim = await open({ timeoutMs: 300_000 })

@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import inspect
 import json
+import os
 import pathlib
 import sys
 import time
@@ -15,6 +16,8 @@ import traceback
 import httpx
 import surface
 
+if "E2B_DOMAIN" in os.environ:
+    importlib.import_module("loopback")
 packages = ["e2b"] if sys.argv[1:] == ["core"] else ["e2b", "e2b_code_interpreter"]
 surface.watch(*packages)
 e2b = importlib.import_module("e2b")

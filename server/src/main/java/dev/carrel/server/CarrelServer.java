@@ -7,6 +7,7 @@ import dev.carrel.server.e2b.E2bApi;
 import dev.carrel.server.flat.FlatApi;
 import dev.carrel.server.grpc.GrpcApi;
 import dev.carrel.server.grpc.GrpcSettings;
+import dev.carrel.server.http.Certificates;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
@@ -23,6 +24,7 @@ import dev.carrel.server.rest.Version;
 import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.SandboxException;
 import io.helidon.common.socket.SocketOptions;
+import io.helidon.common.tls.Tls;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http1.Http1Config;
 import java.io.IOException;
@@ -47,6 +49,7 @@ public final class CarrelServer implements AutoCloseable {
   private final McpRoutes mcp;
   private final E2bApi e2b;
   private final GrpcApi grpc;
+  private final boolean secure;
   private final String host;
 
   private CarrelServer(
@@ -55,12 +58,14 @@ public final class CarrelServer implements AutoCloseable {
       McpRoutes mcp,
       E2bApi e2b,
       GrpcApi grpc,
+      boolean secure,
       String host) {
     this.web = web;
     this.connections = connections;
     this.mcp = mcp;
     this.e2b = e2b;
     this.grpc = grpc;
+    this.secure = secure;
     this.host = host;
   }
 
@@ -83,12 +88,14 @@ public final class CarrelServer implements AutoCloseable {
       Catalog catalog) {
     InetAddress listening = address(settings);
     requireFree(listening, settings.port());
+    Optional<Tls> tls = Certificates.tls(settings.certificate(), settings.key());
     var connections = new Connections(settings.readTimeout());
     Authenticator keys =
         token -> authenticator.authenticate(token).or(() -> control.apiKeys().authenticate(token));
     var address = new PublicAddress(settings.publicUrl());
     var api = new RestApi(control, keys, address);
-    var hosts = SandboxHosts.of(settings.sandboxDomain(), listening.isLoopbackAddress(), false);
+    var hosts =
+        SandboxHosts.of(settings.sandboxDomain(), listening.isLoopbackAddress(), settings.secure());
     var guard = new HostGuard(listening.isLoopbackAddress(), settings.allowedHosts(), hosts);
     var e2b = new E2bApi(control, keys, hosts);
     var apps = new Apps(control.ports(), keys, hosts, guard);
@@ -114,7 +121,27 @@ public final class CarrelServer implements AutoCloseable {
             settings.maxJsonBody(),
             settings.keepAlive(),
             api::causeOfDeath);
-    WebServer web =
+    WebServer web = web(settings, listening, tls, connections, dispatcher);
+    try {
+      web.start();
+      grpc.listen();
+    } catch (RuntimeException e) {
+      web.stop();
+      grpc.close();
+      connections.close();
+      throw e;
+    }
+    return new CarrelServer(
+        web, connections, mcp, e2b, grpc, settings.secure(), listening.getHostAddress());
+  }
+
+  private static WebServer web(
+      ServerSettings settings,
+      InetAddress listening,
+      Optional<Tls> tls,
+      Connections connections,
+      Dispatcher dispatcher) {
+    var listener =
         WebServer.builder()
             .address(listening)
             .port(settings.port())
@@ -138,18 +165,9 @@ public final class CarrelServer implements AutoCloseable {
                     .sendKeepAliveHeader(false)
                     .addReceiveListener(connections)
                     .build())
-            .routing(routing -> routing.addFilter(dispatcher))
-            .build();
-    try {
-      web.start();
-      grpc.listen();
-    } catch (RuntimeException e) {
-      web.stop();
-      grpc.close();
-      connections.close();
-      throw e;
-    }
-    return new CarrelServer(web, connections, mcp, e2b, grpc, listening.getHostAddress());
+            .routing(routing -> routing.addFilter(dispatcher));
+    tls.ifPresent(listener::tls);
+    return listener.build();
   }
 
   public int port() {
@@ -159,7 +177,7 @@ public final class CarrelServer implements AutoCloseable {
   /** Where a client on this machine finds the server. */
   public URI uri() {
     String name = host.contains(":") ? "[" + host + "]" : host;
-    return URI.create("http://" + name + ":" + port());
+    return URI.create((secure ? "https://" : "http://") + name + ":" + port());
   }
 
   /** Where gRPC is served; empty when it has no port of its own. */
@@ -192,11 +210,12 @@ public final class CarrelServer implements AutoCloseable {
     } catch (UnknownHostException e) {
       throw SandboxException.invalid("host", "cannot be resolved: " + settings.host());
     }
-    if (!address.isLoopbackAddress() && !settings.allowPlaintext()) {
+    if (!address.isLoopbackAddress() && !settings.secure() && !settings.allowPlaintext()) {
       throw SandboxException.invalid(
               "host", settings.host() + " can be reached from other machines, over plain HTTP")
           .withHint(
-              "put a proxy with TLS in front and bind 127.0.0.1, or allow plaintext knowingly");
+              "set server.tls-certificate and server.tls-key, put a proxy with TLS in front and bind"
+                  + " 127.0.0.1, or allow plaintext knowingly");
     }
     return address;
   }

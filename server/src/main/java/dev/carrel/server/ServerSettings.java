@@ -2,14 +2,16 @@ package dev.carrel.server;
 
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How the server listens and what it bounds.
  *
- * @param host address to bind; anything but loopback needs {@code allowPlaintext}
+ * @param host address to bind; anything but loopback needs a certificate or {@code allowPlaintext}
  * @param port 0 takes a free one
  * @param allowPlaintext the operator has decided to carry tokens over unencrypted HTTP beyond this
  *     machine, or behind a proxy that adds TLS
@@ -17,6 +19,8 @@ import java.util.Set;
  *     loopback every other name is refused, elsewhere empty means any
  * @param sandboxDomain under which sandboxes have names of their own, {@code PORT-SANDBOX.DOMAIN};
  *     empty: none have
+ * @param certificate the server's own and those above it, PEM; null: no TLS
+ * @param key of the certificate, PKCS #8 in PEM without a password
  * @param publicUrl what links that are given out begin with, for example {@code
  *     https://carrel.example.com}; empty: http and the name that the request used
  * @param maxJsonBody of one JSON request
@@ -31,6 +35,8 @@ public record ServerSettings(
     boolean allowPlaintext,
     Set<String> allowedHosts,
     String sandboxDomain,
+    @Nullable Path certificate,
+    @Nullable Path key,
     String publicUrl,
     DataSize maxJsonBody,
     int maxConnections,
@@ -66,6 +72,8 @@ public record ServerSettings(
         false,
         Set.of(),
         "",
+        null,
+        null,
         "",
         DataSize.ofMebibytes(1),
         4096,
@@ -81,6 +89,8 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         sandboxDomain,
+        certificate,
+        key,
         publicUrl,
         maxJsonBody,
         maxConnections,
@@ -96,12 +106,19 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         newSandboxDomain,
+        certificate,
+        key,
         publicUrl,
         maxJsonBody,
         maxConnections,
         readTimeout,
         keepAlive,
         drain);
+  }
+
+  /** Whether the server itself speaks TLS. */
+  public boolean secure() {
+    return certificate != null;
   }
 
   public ServerSettings withAllowPlaintext(boolean newAllowPlaintext) {
@@ -111,6 +128,8 @@ public record ServerSettings(
         newAllowPlaintext,
         allowedHosts,
         sandboxDomain,
+        certificate,
+        key,
         publicUrl,
         maxJsonBody,
         maxConnections,
@@ -127,6 +146,8 @@ public record ServerSettings(
         allowPlaintext,
         allowedHosts,
         sandboxDomain,
+        certificate,
+        key,
         publicUrl,
         maxJsonBody,
         maxConnections,

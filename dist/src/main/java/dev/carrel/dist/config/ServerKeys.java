@@ -18,6 +18,8 @@ final class ServerKeys {
           settings.flag("server.allow-plaintext", usual.allowPlaintext()),
           Set.copyOf(settings.list("server.allowed-hosts", List.copyOf(usual.allowedHosts()))),
           settings.text("server.sandbox-domain", usual.sandboxDomain()),
+          settings.path("server.tls-certificate").orElse(null),
+          settings.path("server.tls-key").orElse(null),
           settings.text("server.public-url", usual.publicUrl()),
           settings.size("server.max-json-body", usual.maxJsonBody()),
           settings.number("server.max-connections", usual.maxConnections(), 1, 1 << 20),

@@ -92,6 +92,8 @@ class ConfigurationTest {
             "native.zygote-max-idle", "22s",
             "log.level", "debug",
             "log.format", "json"));
+    ALL.put("server.tls-certificate", "/srv/server.pem");
+    ALL.put("server.tls-key", "/srv/server.key");
     ALL.put("docker.host", "/srv/docker.sock");
     ALL.putAll(
         Map.of(
@@ -309,6 +311,8 @@ class ConfigurationTest {
                 true,
                 Set.of("desk.example"),
                 "boxes.example",
+                Path.of("/srv/server.pem"),
+                Path.of("/srv/server.key"),
                 "https://desk.example",
                 DataSize.ofMebibytes(2),
                 7,

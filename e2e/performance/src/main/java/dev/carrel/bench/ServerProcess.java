@@ -43,7 +43,7 @@ public final class ServerProcess implements AutoCloseable {
     environment.keySet().removeIf(name -> name.startsWith("CARREL_"));
     environment.putAll(settings);
     environment.put("JAVA_HOME", System.getProperty("java.home"));
-    environment.put("CARREL_SERVER_PORT", "0");
+    environment.putIfAbsent("CARREL_SERVER_PORT", "0");
     environment.put("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
     environment.put("CARREL_STORAGE_RUN_DIRECTORY", folder.resolve("run").toString());
     Path log = folder.resolve("server.log");

@@ -3,11 +3,14 @@ package dev.carrel.server.http;
 /**
  * What links begin with that are given out.
  *
- * @param fixed empty: the name that a request used, over http
+ * @param fixed empty: as a request came
  */
 public record PublicAddress(String fixed) {
   /** What comes before the path of a link. */
   public String of(Exchange exchange) {
-    return fixed.isEmpty() ? "http://" + exchange.authority() : fixed;
+    if (!fixed.isEmpty()) {
+      return fixed;
+    }
+    return (exchange.secure() ? "https://" : "http://") + exchange.authority();
   }
 }

@@ -114,15 +114,41 @@ place(char **argv, struct failure *failure)
 	return fflush(stdout) == 0;
 }
 
+/* guest volume lend FOLDER VOLUME: mounts one that nobody has, for reading, in no mount namespace at all; prints the path under
+ * which whoever may look at us finds its files, and keeps them there until standard input ends. */
+static bool
+lend(char **argv, struct failure *failure)
+{
+	char end;
+	int folder = volume_folder(argv[0], failure);
+	int image = folder < 0 ? -1 : volume_open(folder, argv[1], VOLUME_LEAST, failure);
+	if (image < 0)
+		return false;
+	int tree = volume_attach(image, failure);
+	close(image);
+	close(folder);
+	if (tree < 0 || !volume_divide(tree, true, argv[1], failure))
+		return false;
+	if (k_mount_setattr(tree, "", AT_EMPTY_PATH, K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOEXEC) != 0)
+		return give_up(failure, KIND_ENGINE, "volume", errno, "making it read-only");
+	printf("/proc/%d/fd/%d/%s\n", (int)getpid(), tree, VOLUME_UPPER);
+	if (fflush(stdout) != 0)
+		return give_up(failure, KIND_ENGINE, "volume", errno, "telling where it is");
+	while (read(0, &end, 1) > 0)
+		continue;
+	return true;
+}
+
 int
 volume_main(int argc, char **argv)
 {
 	struct failure failure = {0};
 	bool copies = (argc == 5 || argc == 7) && strcmp(argv[1], "copy") == 0 && volume_id_valid(argv[4]);
 	bool places = argc == 7 && strcmp(argv[1], "place") == 0;
-	if ((!copies && !places) || !volume_id_valid(argv[3]) || strlen(argv[2]) >= HOST_PATH_MAX)
+	bool lends = argc == 4 && strcmp(argv[1], "lend") == 0;
+	if ((!copies && !places && !lends) || !volume_id_valid(argv[3]) || strlen(argv[2]) >= HOST_PATH_MAX)
 		return 2;
-	if (copies ? copy(argc - 2, argv + 2, &failure) : place(argv + 2, &failure))
+	if (copies ? copy(argc - 2, argv + 2, &failure) : lends ? lend(argv + 2, &failure) : place(argv + 2, &failure))
 		return 0;
 	fprintf(stderr, "%s\t%s: %s\n", failure_kind_name(failure.kind), failure.step, failure.message);
 	return 1;

@@ -50,6 +50,11 @@ export class Images {
     return readImageInfo(await this.transport.json("POST", `${Images.PATH}/build`, { json: { name } }));
   }
 
+  /** Begins to make an image of what a sandbox with `rootfs` overlay changed; `follow` tells how it goes on. */
+  async commit(sandboxId: string, name: string): Promise<ImageInfo> {
+    return readImageInfo(await this.transport.json("POST", `${Images.PATH}/commit`, { json: { sandbox_id: sandboxId, name } }));
+  }
+
   /** Begins to pull an image; `follow` tells how it goes on, under the name of the answer. */
   async pull(reference: string, options: { platform?: string } = {}): Promise<ImageInfo> {
     return readImageInfo(await this.transport.json("POST", `${Images.PATH}/pull`, { json: { reference, ...options } }));

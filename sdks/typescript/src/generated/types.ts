@@ -1272,7 +1272,7 @@ export const readHostWritten = (wire: Wire): HostWritten => ({
 /** `Image` of the contract. */
 export interface ImageInfo {
   name: string;
-  source: "host" | "folder" | "catalog" | "registry" | "archive";
+  source: "host" | "folder" | "catalog" | "registry" | "archive" | "sandbox";
   /** What it was made from: a recipe, a reference, a folder. */
   origin: string;
   /** Of the last attempt; one that failed leaves what was there. */

@@ -54,6 +54,11 @@ class Images:
         """Begins to build an image of the catalog; `follow` tells how it goes on."""
         return ImageInfo.from_wire(self._transport.send("POST", f"{self._PATH}/build", {"name": name}))
 
+    def commit(self, sandbox_id: str, name: str) -> ImageInfo:
+        """Begins to make an image of what a sandbox with `rootfs` overlay changed; `follow` tells how it goes on."""
+        wire = {"sandbox_id": sandbox_id, "name": name}
+        return ImageInfo.from_wire(self._transport.send("POST", f"{self._PATH}/commit", wire))
+
     def pull(self, reference: str, *, platform: str | None = None) -> ImageInfo:
         """Begins to pull an image; `follow` tells how it goes on, under the name of the answer."""
         wire = {"reference": reference} if platform is None else {"reference": reference, "platform": platform}

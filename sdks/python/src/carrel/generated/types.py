@@ -1596,7 +1596,7 @@ class HostWritten:
 class ImageInfo:
     """`Image` of the contract."""
     name: str
-    source: Literal["host", "folder", "catalog", "registry", "archive"]
+    source: Literal["host", "folder", "catalog", "registry", "archive", "sandbox"]
     origin: str
     """What it was made from: a recipe, a reference, a folder."""
     status: Literal["available", "building", "ready", "failed"]

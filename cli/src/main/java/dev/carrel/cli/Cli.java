@@ -176,6 +176,7 @@ public final class Cli {
         .addSubcommand(new ImagesCommand.ListAll(session))
         .addSubcommand(new ImagesWork.Build(session))
         .addSubcommand(new ImagesWork.Pull(session))
+        .addSubcommand(new ImagesWork.Commit(session))
         .addSubcommand(new ImagesCommand.Import(session))
         .addSubcommand(new ImagesCommand.Export(session))
         .addSubcommand(new ImagesCommand.Log(session))

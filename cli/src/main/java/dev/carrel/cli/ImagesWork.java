@@ -110,4 +110,37 @@ final class ImagesWork {
       }
     }
   }
+
+  @Command(
+      name = "commit",
+      description = "Make an image of what a sandbox with a writable root has changed.")
+  static final class Commit implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(index = "0", paramLabel = "SANDBOX", description = "Running or not.")
+    private String sandbox = "";
+
+    @Parameters(index = "1", paramLabel = "NAME", description = "What to call the image.")
+    private String name = "";
+
+    @Option(names = "--detach", description = "Do not wait for its end.")
+    private boolean detach;
+
+    Commit(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      try (Session.Connection server = session.connect()) {
+        ImageInfo begun = server.carrel().images().commit(sandbox, name);
+        if (detach) {
+          ImagesCommand.show(session.console(), common.json(), begun);
+          return 0;
+        }
+        return await(session, server.carrel(), begun.name(), common.json());
+      }
+    }
+  }
 }

@@ -1,6 +1,8 @@
 package dev.carrel.image;
 
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Language;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -8,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -19,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ImageFolder {
   private final Path unfinished;
+  private final ImageLimits limits;
   private final Layers layers;
   private final Roots roots;
   private final Archives archives;
@@ -27,6 +31,7 @@ public final class ImageFolder {
   private final Registries registries;
 
   private ImageFolder(Path folder, ImageLimits limits, @Nullable Path logins) throws IOException {
+    this.limits = limits;
     unfinished = folder.resolve("unfinished");
     Path layerFolder = folder.resolve("layers");
     Path rootFolder = folder.resolve("roots");
@@ -72,6 +77,40 @@ public final class ImageFolder {
   /** Builds an image from packages, with this host's package sources. */
   public Stored build(Recipe recipe, Progress progress) throws IOException, InterruptedException {
     return assemble(List.of(new DebianBuild(layers).build(recipe, progress)), progress);
+  }
+
+  /**
+   * Puts what a sandbox changed on top of the layers that it started on.
+   *
+   * @param base lowest first
+   * @param upper what overlayfs wrote; nobody changes it meanwhile
+   * @param maxSize of the changes, unpacked
+   */
+  public Stored commit(List<Digest> base, Path upper, DataSize maxSize, Progress progress)
+      throws IOException {
+    if (base.size() >= ImageLimits.MAX_LAYERS) {
+      throw BadImage.because("it would have more than " + ImageLimits.MAX_LAYERS + " layers");
+    }
+    Path file = Files.createTempFile(unfinished, "commit", ".tar");
+    try {
+      progress.step("packing the changes");
+      try (var out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 16)) {
+        var tar = new TarWriter(out);
+        long leftOut = new ChangesPacker(upper, tar, limits.maxFiles(), maxSize.bytes()).run();
+        tar.finish();
+        if (leftOut > 0) {
+          progress.log(leftOut + " pipes and sockets were left out");
+        }
+      }
+      progress.step("making a layer of them");
+      var stack = new ArrayList<>(base);
+      try (InputStream in = Files.newInputStream(file)) {
+        stack.add(layers.add(in, null, progress));
+      }
+      return assemble(stack, progress);
+    } finally {
+      Files.deleteIfExists(file);
+    }
   }
 
   /** Writes an image as an archive that both Docker and OCI tools read. */

@@ -1,5 +1,7 @@
 package dev.carrel.spi;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -16,6 +18,21 @@ public interface Volumes {
 
   /** Removes what is there of it; does nothing when there is nothing. */
   void remove(VolumeId id);
+
+  /**
+   * Lends what a machine with {@link Rootfs#OVERLAY} changed of its root: a folder as overlayfs
+   * writes its upper layer, to be read for the time of the call. No machine has the volume
+   * meanwhile. The files are hostile.
+   */
+  default <T> T readChanges(VolumeId id, ChangesReader<T> reader)
+      throws IOException, InterruptedException {
+    throw new SandboxException(ErrorCode.NOT_SUPPORTED, "these volumes hold no writable roots");
+  }
+
+  /** What is done with changes that are lent. */
+  interface ChangesReader<T> {
+    T read(Path upper) throws IOException, InterruptedException;
+  }
 
   /** All that exist, in use or not, whoever made them. */
   List<VolumeId> list();

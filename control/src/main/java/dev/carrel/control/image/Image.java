@@ -49,7 +49,9 @@ public record Image(
     FOLDER,
     CATALOG,
     REGISTRY,
-    ARCHIVE;
+    ARCHIVE,
+    /** What a sandbox changed, on top of what it was on. */
+    SANDBOX;
 
     public String wireName() {
       return name().toLowerCase(Locale.ROOT);

@@ -2,6 +2,7 @@ package dev.carrel.control.image;
 
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Namespace;
+import dev.carrel.control.sandbox.RootChanges;
 import dev.carrel.control.sandbox.RootImages;
 import dev.carrel.control.sandbox.SandboxJournal;
 import dev.carrel.control.sandbox.SandboxSettings;
@@ -189,6 +190,34 @@ public final class Images implements RootImages, AutoCloseable {
     }
     begin(caller, name, Image.Source.CATALOG, name, "image.build");
     jobs.start(name, progress -> folder.build(recipe, progress), ending(name));
+    return get(name);
+  }
+
+  /**
+   * Begins to make an image of what a sandbox changed, on top of the layers that it is on; returns
+   * at once.
+   */
+  public Image commit(Caller caller, RootChanges changes, String name) {
+    requireAdmin(caller);
+    checkName(name);
+    Image base = get(changes.image());
+    if (base.digest() == null) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "image %s of sandbox %s has no layers here to build on"
+                  .formatted(base.name(), changes.sandbox()))
+          .withHint("import it, or start from one that was built or pulled");
+    }
+    String origin = "%s on %s".formatted(changes.sandbox(), base.name());
+    begin(caller, name, Image.Source.SANDBOX, origin, "image.commit");
+    jobs.start(
+        name,
+        progress -> {
+          progress.step("copying the changes");
+          return changes.read(
+              upper -> folder.commit(base.layers(), upper, changes.size(), progress));
+        },
+        ending(name));
     return get(name);
   }
 

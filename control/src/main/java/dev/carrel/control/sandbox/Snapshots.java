@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Rootfs;
@@ -9,6 +10,8 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
 import dev.carrel.spi.VolumeId;
+import dev.carrel.spi.Volumes;
+import java.io.IOException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -161,6 +164,63 @@ public final class Snapshots {
     try (Turn _ = sandboxes.life().turn(id)) {
       Sandbox source = sandboxes.get(caller, id);
       return sandboxes.fork(caller, source, requireVolume(source));
+    }
+  }
+
+  /** What it changed of its root; it may run on meanwhile, or not run at all. */
+  public RootChanges changes(Caller caller, SandboxId id) {
+    Sandbox row = sandboxes.get(caller, id);
+    requireVolume(row);
+    if (row.rootfs() != Rootfs.OVERLAY) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE, "sandbox " + id + " cannot change its root: there is nothing")
+          .withHint("create it with rootfs overlay");
+    }
+    return new Changes(caller, row);
+  }
+
+  private final class Changes implements RootChanges {
+    private final Caller caller;
+    private final Sandbox row;
+
+    Changes(Caller caller, Sandbox row) {
+      this.caller = caller;
+      this.row = row;
+    }
+
+    @Override
+    public SandboxId sandbox() {
+      return row.id();
+    }
+
+    @Override
+    public String image() {
+      return row.image();
+    }
+
+    @Override
+    public DataSize size() {
+      return row.limits().disk();
+    }
+
+    @Override
+    public <T> T read(Volumes.ChangesReader<T> reader) throws IOException, InterruptedException {
+      VolumeId copy = VolumeId.random();
+      try (Turn _ = sandboxes.life().turn(row.id())) {
+        Sandbox now = sandboxes.get(caller, row.id());
+        volumeStore.createSpare(copy, now, now.limits().disk(), maxBytes);
+        try {
+          volumes.copy(now.engine(), requireVolume(now).id(), copy);
+        } catch (SandboxException e) {
+          volumes.remove(now.engine(), copy);
+          throw e;
+        }
+      }
+      try {
+        return volumes.readChanges(row.engine(), copy, reader);
+      } finally {
+        volumes.remove(row.engine(), copy);
+      }
     }
   }
 

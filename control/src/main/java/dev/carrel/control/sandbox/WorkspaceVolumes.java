@@ -7,6 +7,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import dev.carrel.spi.Volumes;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -48,6 +49,11 @@ final class WorkspaceVolumes {
         late -> removeLate(late, to));
     // After the files: what came into them meanwhile is noted already.
     store.copyTraces(from, to);
+  }
+
+  <T> T readChanges(String engine, VolumeId id, Volumes.ChangesReader<T> reader)
+      throws IOException, InterruptedException {
+    return require(engine).readChanges(id, reader);
   }
 
   /** Bytes on the host's disk; zero for one that was never used. */

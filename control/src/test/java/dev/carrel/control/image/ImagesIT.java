@@ -11,11 +11,13 @@ import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.RootChanges;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.image.Reference;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -141,6 +143,65 @@ final class ImagesIT {
     images().importArchive(ADMIN, "again", new ByteArrayInputStream(out.toByteArray()), null);
 
     assertThat(run(sandbox("again"), "cat /etc/greeting")).isEqualTo("hello");
+  }
+
+  @Test
+  void committedImageHasTheChangesOnTopOfSharedLayers() throws Exception {
+    Image base = load("small", "etc/greeting", "hello");
+    Sandbox sandbox = overlay("small");
+    run(sandbox, "rm -r /etc/passwd /usr/bin/stat; echo new > /etc/new; mkfifo /srv-pipe");
+    run(sandbox, "rm -r /etc; mkdir /etc; echo again > /etc/again; echo w > /workspace/w");
+
+    Image made = commit(sandbox, "team/changed:1");
+    assertThat(made.status()).as("%s", made.failure()).isEqualTo(Image.Status.READY);
+    assertThat(made.source()).isEqualTo(Image.Source.SANDBOX);
+    assertThat(made.layers()).startsWith(base.layers().getFirst()).hasSize(2);
+    assertThat(run(sandbox("team/changed:1"), "ls -A /etc /workspace; ls /usr/bin/stat /srv-pipe"))
+        .isEqualTo("/etc:\nagain\n\n/workspace:\n");
+    assertThat(run(sandbox("small"), "cat /etc/greeting; ls /usr/bin/stat"))
+        .as("the image below is as it was")
+        .isEqualTo("hello/usr/bin/stat\n");
+    fixture.control().sandboxes().stop(ALICE, sandbox.id());
+    assertThat(commit(sandbox, "stopped").digest()).isEqualTo(made.digest());
+  }
+
+  @Test
+  void whatCannotBeCommittedIsRefused() throws Exception {
+    load("small", "etc/greeting", "hello");
+    Sandbox plain = sandbox("small");
+    Sandbox hostile = overlay("small");
+    run(hostile, "echo > /etc/.wh.passwd");
+
+    assertCode(ErrorCode.WRONG_STATE, () -> commit(plain, "plain"));
+    Image refused = commit(hostile, "refused");
+    assertThat(refused.status()).isEqualTo(Image.Status.FAILED);
+    assertThat(refused.failure()).contains("would mean a removal");
+    assertCode(ErrorCode.FORBIDDEN, () -> images().commit(ALICE, changes(hostile), "mine"));
+    assertCode(ErrorCode.INVALID_INPUT, () -> images().commit(ADMIN, changes(hostile), "python"));
+  }
+
+  private Image commit(Sandbox sandbox, String name) throws Exception {
+    Image begun = images().commit(ADMIN, changes(sandbox), name);
+    ImageProgress seen = ImageProgress.NONE;
+    while (!seen.ended()) {
+      seen = images().progress(begun.name(), seen, Duration.ofSeconds(5));
+    }
+    return images().get(name);
+  }
+
+  private RootChanges changes(Sandbox sandbox) {
+    return fixture.control().sandboxes().snapshots().changes(ADMIN, sandbox.id());
+  }
+
+  private Sandbox overlay(String image) {
+    return fixture
+        .control()
+        .sandboxes()
+        .create(
+            ALICE,
+            CreateSandbox.defaults()
+                .withImage(image)
+                .withStorage(new CreateSandbox.Storage(null, null, null, Rootfs.OVERLAY)));
   }
 
   @Test

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Something that sandboxes start on.
  *
- * @param source {@code host}, {@code folder}, {@code catalog}, {@code registry} or {@code archive}
+ * @param source {@code host}, {@code folder}, {@code catalog}, {@code registry}, {@code archive} or
+ *     {@code sandbox}
  * @param origin what it was made from
  * @param status of the last attempt to get it; one that failed leaves what was there
  * @param digest of its root; null when the server does not keep its files

@@ -52,6 +52,14 @@ public final class Images {
     return transport.post(PATH + "/pull", request, ONE);
   }
 
+  /**
+   * Begins to make an image of what a sandbox with {@code rootfs: overlay} changed, on top of the
+   * layers that it is on; {@link #follow} tells how it goes on.
+   */
+  public ImageInfo commit(String sandboxId, String name) {
+    return transport.post(PATH + "/commit", Map.of("sandbox_id", sandboxId, "name", name), ONE);
+  }
+
   /** Takes in an OCI layout or what {@code docker save} writes; returns when it can be used. */
   public ImageInfo importArchive(String name, Path archive) throws FileNotFoundException {
     return transport.read(

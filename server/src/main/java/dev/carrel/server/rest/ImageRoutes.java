@@ -4,6 +4,7 @@ import dev.carrel.control.image.Image;
 import dev.carrel.control.image.ImageProgress;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.sandbox.Engines;
+import dev.carrel.control.sandbox.Snapshots;
 import dev.carrel.image.Platform;
 import dev.carrel.image.Reference;
 import dev.carrel.server.http.EventStream;
@@ -12,6 +13,7 @@ import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -27,9 +29,11 @@ final class ImageRoutes {
 
   private final Images images;
   private final Engines engines;
+  private final Snapshots snapshots;
 
-  ImageRoutes(Images images, Engines engines) {
+  ImageRoutes(Images images, Engines engines, Snapshots snapshots) {
     this.images = images;
+    this.snapshots = snapshots;
     this.engines = engines;
   }
 
@@ -39,6 +43,7 @@ final class ImageRoutes {
         .post(ALL + "/pull", this::pull)
         .post(ALL + "/build", this::build)
         .post(ALL + "/import", this::importArchive)
+        .post(ALL + "/commit", this::commit)
         .post(ALL + "/prune", this::prune)
         .get(ONE, this::get)
         .get(ONE + "/log", this::log)
@@ -67,6 +72,16 @@ final class ImageRoutes {
         exchange,
         images.pull(
             exchange.caller(), reference, platform == null ? null : Platform.parse(platform)));
+  }
+
+  private void commit(Exchange exchange) throws IOException, InterruptedException {
+    Fields fields = exchange.fields();
+    AdminRoutes.requireAdmin(exchange.caller());
+    var sandbox = new SandboxId(fields.requiredString("sandbox_id"));
+    String name = fields.requiredString("name");
+    begun(
+        exchange,
+        images.commit(exchange.caller(), snapshots.changes(exchange.caller(), sandbox), name));
   }
 
   /** The work goes on by itself; who wants events follows it, and may go away. */

@@ -38,7 +38,8 @@ public final class RestApi {
     new ActivityRoutes(control.sandboxes(), control.audit()).addTo(router);
     new EventRoutes(control.sandboxes()).addTo(router);
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
-    new ImageRoutes(control.images(), control.engines()).addTo(router);
+    new ImageRoutes(control.images(), control.engines(), control.sandboxes().snapshots())
+        .addTo(router);
     new SnapshotRoutes(control.sandboxes().snapshots(), control.skills()).addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new KeyRoutes(control.apiKeys()).addTo(router);

@@ -47,6 +47,7 @@ final class NativeEngine implements Engine {
   private static final long RECOVER_SECONDS = 2;
   private static final int MAX_MESSAGE = 500;
 
+  private final EngineSettings settings;
   private final Path runDirectory;
   private final Set<String> allowMissing;
   private final SpawnServer server;
@@ -58,6 +59,7 @@ final class NativeEngine implements Engine {
   private @Nullable String overlayProblem;
 
   NativeEngine(EngineSettings settings) {
+    this.settings = settings;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.allowMissing = settings.allowMissing();
     this.server = new SpawnServer(settings);
@@ -161,7 +163,7 @@ final class NativeEngine implements Engine {
     boolean possible =
         capabilities().isolation().measures().stream()
             .anyMatch(measure -> measure.name().equals(VOLUME) && measure.applied());
-    return possible ? Optional.of(new NativeVolumes(server)) : Optional.empty();
+    return possible ? Optional.of(new NativeVolumes(server, settings)) : Optional.empty();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
@@ -10,9 +11,11 @@ import java.util.List;
 /** The image files that the spawn server keeps. */
 final class NativeVolumes implements Volumes {
   private final SpawnServer server;
+  private final EngineSettings settings;
 
-  NativeVolumes(SpawnServer server) {
+  NativeVolumes(SpawnServer server, EngineSettings settings) {
     this.server = server;
+    this.settings = settings;
   }
 
   @Override
@@ -44,6 +47,16 @@ final class NativeVolumes implements Volumes {
       throw new SandboxException(ErrorCode.VOLUME_NOT_FOUND, "no volume " + id);
     }
     return found.getFirst().findNumber(Frame.ON_DISK).orElse(0L);
+  }
+
+  @Override
+  public <T> T readChanges(VolumeId id, ChangesReader<T> reader)
+      throws IOException, InterruptedException {
+    // volume_open makes what is not there.
+    usedBytes(id);
+    try (VolumeLoan loan = VolumeLoan.of(settings, id)) {
+      return reader.read(loan.upper());
+    }
   }
 
   /** The listed answers, when the last one is good. */

@@ -49,6 +49,7 @@ final class EngineRun {
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "functional.E2bClientsIT", CLIENTS,
+          "functional.E2bHostsIT", CLIENTS,
           "functional.GrpcClientsIT", CLIENTS,
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,

@@ -45,12 +45,15 @@ final class EngineRun {
   private static final String CLIENTS =
       "holds other people's clients to our protocols, which are the same on every engine";
 
+  private static final String DAEMONS =
+      "; under gVisor a daemon of a cancelled command ends with its sandbox only";
+
   /** Those that are run on {@code native} alone, and why. */
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "functional.E2bClientsIT", CLIENTS,
           "functional.E2bHostsIT", CLIENTS,
-          "functional.GrpcClientsIT", CLIENTS,
+          "functional.GrpcClientsIT", CLIENTS + DAEMONS,
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,
           "chaos.ChaosIT", "kills the spawn server, which native alone has");

@@ -25,12 +25,9 @@
 
 #define CREATE_MS 10000
 #define RETRY_MS 2
-#define VOLUME_MS 10000
 #define SLOW_RETRY_MS 1000
 #define SLOW_AFTER_MS 2000
 #define STRAY_MS 100
-#define SPARE_MS 2000 /* a loop device and a mount are held by it */
-#define SPARE_REAP_MS 20
 
 int64_t
 now_ms(void)
@@ -159,33 +156,6 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 		&& check_excuses(plan, failure);
 }
 
-/* Lets a volume be attached beside the child's own work. A probe tries it where it may work. */
-static bool
-start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
-{
-	struct box *box = &spawn->boxes[index];
-	struct volume_order order = {.size = plan->limits.disk};
-	const char *lacking = spawn->volumes[0] == 0 ? "this server has no folder for volumes"
-			    : spawn->ids.map != MAP_RANGE ? "only root can attach loop devices and map their owners" : NULL;
-	if (lacking == NULL && box->volume[0] == 0 && !box->probe)
-		lacking = "none was asked for";
-	if (lacking != NULL) {
-		measure_missing(&plan->measures, MEASURE_VOLUME, "%s: /workspace is in memory", lacking);
-		bool needed = box->volume[0] != 0 || plan->overlay;
-		return !needed || give_up(failure, KIND_UNSUPPORTED, "volume", 0, "no volumes here: %s", lacking);
-	}
-	snprintf(order.folder, sizeof order.folder, "%s", spawn->volumes);
-	memcpy(order.id, box->volume, sizeof order.id);
-	if (plan->overlay)
-		snprintf(order.lower, sizeof order.lower, "%s", plan->image);
-	/* A spare knows of no image. */
-	box->mounter = plan->overlay ? 0 : volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
-	if (box->mounter == 0)
-		box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
-	spawn->volume_size = order.size;
-	return box->mounter > 0;
-}
-
 static bool
 start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
 {
@@ -203,7 +173,7 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	plan->sync_peer = sync[1];
 	plan->report = report[1];
 	box->report = report[0];
-	bool good = start_mounter(spawn, index, plan, failure);
+	bool good = boxes_start_mounter(spawn, index, plan, failure);
 	if (good)
 		box->pid = launch(plan, &box->pidfd, failure);
 	good = good && box->pid > 0 && spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN);
@@ -245,24 +215,12 @@ fill_plan(struct spawn *spawn, const struct create_request *request, struct plan
 	plan->cgroups.unified = -1;
 }
 
-/* A quick answer where the table knows it; the lock on the image is what really keeps others out. */
-static bool
-volume_taken(struct spawn *spawn, const char *volume, struct failure *failure)
-{
-	for (int i = 0; volume[0] != 0 && i < spawn->used; i++) {
-		const struct box *box = &spawn->boxes[i];
-		if ((box->state == BOX_CREATING || box->state == BOX_RUNNING) && strcmp(box->volume, volume) == 0)
-			return !give_up(failure, KIND_CONFLICT, "volume", 0, "the volume %s is in use by sandbox %s", volume, box->id);
-	}
-	return false;
-}
-
 int
 boxes_create(struct spawn *spawn, const struct create_request *request, struct failure *failure)
 {
 	struct plan plan;
 	char folder[HOST_PATH_MAX + ID_MAX];
-	if (volume_taken(spawn, request->volume, failure))
+	if (boxes_volume_taken(spawn, request->volume, failure))
 		return -1;
 	int index = take_entry(spawn, request->id);
 	if (index < 0) {
@@ -336,44 +294,12 @@ boxes_destroy(struct spawn *spawn, int index)
 		box->deadline += SLOW_RETRY_MS; /* the pidfd will tell before that */
 }
 
-void
-boxes_discard(struct spawn *spawn, int index)
-{
-	struct box *box = &spawn->boxes[index];
-	char image[HOST_PATH_MAX + VOLUME_ID_MAX + 8];
-	snprintf(image, sizeof image, "%s/%s.img", spawn->volumes, box->volume);
-	/* While it is in use, and kept so: to free a large file takes the kernel long. */
-	if (box->state != BOX_LEAVING && box->attached && box->pidfd >= 0 && !box->ended && keep_volume(&box->kept, box->pid, image))
-		box->discarded = unlink(image) == 0;
-	boxes_destroy(spawn, index);
-}
-
 static void
 creation_failed(struct spawn *spawn, int index, const struct failure *failure)
 {
 	spawn->boxes[index].failed = true;
 	spawn->details[index].failure = *failure;
 	boxes_destroy(spawn, index);
-}
-
-/* Whoever makes one sandbox with a volume may soon make another. */
-static void
-prepare_spare(struct spawn *spawn)
-{
-	volume_start_spare(&spawn->spare, spawn->volumes, spawn->volume_size);
-	spawn->spare.until = now_ms() + SPARE_MS;
-}
-
-int
-boxes_spare_tick(struct spawn *spawn)
-{
-	int64_t left = spawn->spare.until - now_ms();
-	if (spawn->spare.pid <= 0)
-		return -1;
-	if (left > 0 && spawn->spare.socket >= 0)
-		return (int)left;
-	volume_drop_spare(&spawn->spare);
-	return spawn->spare.pid > 0 ? SPARE_REAP_MS : -1;
 }
 
 void
@@ -419,7 +345,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	else
 		boxes_settled(spawn, index);
 	if (box->state == BOX_RUNNING && box->attached)
-		prepare_spare(spawn);
+		boxes_prepare_spare(spawn);
 }
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */
@@ -436,27 +362,13 @@ reap(struct spawn *spawn, struct box *box)
 	give_away(&spawn->closers, &box->kept);
 }
 
-/* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. Not
- * for ever: the lock could be that of a stranger who mounted it by hand. */
-static bool
-holds_volume(const struct spawn *spawn, int index)
-{
-	const struct box *box = &spawn->boxes[index];
-	if (!box->attached || box->discarded || now_ms() - box->since > VOLUME_MS || !volume_in_use(spawn->volumes, box->volume))
-		return false;
-	for (int i = 0; i < spawn->used; i++)
-		if (i != index && spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].volume, box->volume) == 0)
-			return false; /* it may be that one's by now */
-	return true;
-}
-
 /* Removes what is left of a box whose process is gone. True when all is. */
 static bool
 clear_away(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
 	char folder[HOST_PATH_MAX + ID_MAX];
-	if (!end_beside(box, WNOHANG) || cgroup_remove(&spawn->details[index].groups) != 0 || holds_volume(spawn, index))
+	if (!end_beside(box, WNOHANG) || cgroup_remove(&spawn->details[index].groups) != 0 || boxes_hold_volume(spawn, index))
 		return false;
 	folder_of(spawn, box->id, folder, sizeof folder);
 	if (!state_remove(folder))

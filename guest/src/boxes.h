@@ -113,16 +113,12 @@ int boxes_find(const struct spawn *spawn, const char *id);
 /* Starts a sandbox: its index, or -1 with the failure and nothing left behind. The outcome comes by boxes_settled. */
 int boxes_create(struct spawn *spawn, const struct create_request *request, struct failure *failure);
 void boxes_destroy(struct spawn *spawn, int index);
-/* As boxes_destroy; its volume, if it has one, goes with it. */
-void boxes_discard(struct spawn *spawn, int index);
 void boxes_on_report(struct spawn *spawn, int index);
 void boxes_on_process(struct spawn *spawn, int index);
 /* Does what is due; returns the milliseconds until something else will be, -1: nothing. */
 int boxes_tick(struct spawn *spawn);
 /* Takes over what an earlier server left in the run folder, and sweeps what is dead. */
 void boxes_adopt(struct spawn *spawn);
-/* As boxes_tick, for the volume that is made ahead. */
-int boxes_spare_tick(struct spawn *spawn);
 /* True while a create or destroy is under way. */
 bool boxes_busy(const struct spawn *spawn);
 
@@ -136,6 +132,20 @@ void boxes_release(struct spawn *spawn, int index);
 void boxes_refreeze(struct spawn *spawn, int index);
 /* As boxes_tick. */
 int boxes_freeze_tick(struct spawn *spawn);
+
+/* boxes_volume.c. Lets a volume be attached beside the child's own work; a probe tries it where it may work. */
+bool boxes_start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure *failure);
+/* A quick answer where the table knows it; the lock on the image is what really keeps others out. */
+bool boxes_volume_taken(struct spawn *spawn, const char *volume, struct failure *failure);
+/* True while the loop device of a dead box still has its image: for others it is not free yet, so the box is not gone. Not
+ * for ever: the lock could be that of a stranger who mounted it by hand. */
+bool boxes_hold_volume(const struct spawn *spawn, int index);
+/* As boxes_destroy; its volume, if it has one, goes with it. */
+void boxes_discard(struct spawn *spawn, int index);
+/* Makes a volume ahead: whoever makes one sandbox with a volume may soon make another. */
+void boxes_prepare_spare(struct spawn *spawn);
+/* As boxes_tick, for that. */
+int boxes_spare_tick(struct spawn *spawn);
 
 /* Writes what is known of a running box to its folder. */
 bool boxes_record(const struct spawn *spawn, int index, struct failure *failure);

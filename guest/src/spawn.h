@@ -2,7 +2,7 @@
  *
  *   spawn.c     the server: one thread, one epoll loop, many connections
  *   clients.c   who is connected and waits for what; client_frames.c requests and answers on the wire
- *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving
+ *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving; boxes_freeze.c and boxes_volume.c beside it
  *   state.c     what is kept on disk of each, so that a later server can adopt it
  *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run
  *   rootfs.c    what the child sees as its root; rootfs_overlay.c the one that it may write to

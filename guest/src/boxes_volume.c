@@ -1,0 +1,90 @@
+/* What boxes have to do with volumes. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "boxes.h"
+
+#define SPARE_MS 2000 /* a loop device and a mount are held by it */
+#define SPARE_REAP_MS 20
+#define VOLUME_MS 10000
+
+bool
+boxes_start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
+{
+	struct box *box = &spawn->boxes[index];
+	struct volume_order order = {.size = plan->limits.disk};
+	const char *lacking = spawn->volumes[0] == 0 ? "this server has no folder for volumes"
+			    : spawn->ids.map != MAP_RANGE ? "only root can attach loop devices and map their owners" : NULL;
+	if (lacking == NULL && box->volume[0] == 0 && !box->probe)
+		lacking = "none was asked for";
+	if (lacking != NULL) {
+		measure_missing(&plan->measures, MEASURE_VOLUME, "%s: /workspace is in memory", lacking);
+		bool needed = box->volume[0] != 0 || plan->overlay;
+		return !needed || give_up(failure, KIND_UNSUPPORTED, "volume", 0, "no volumes here: %s", lacking);
+	}
+	snprintf(order.folder, sizeof order.folder, "%s", spawn->volumes);
+	memcpy(order.id, box->volume, sizeof order.id);
+	if (plan->overlay)
+		snprintf(order.lower, sizeof order.lower, "%s", plan->image);
+	/* A spare knows of no image. */
+	box->mounter = plan->overlay ? 0 : volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
+	if (box->mounter == 0)
+		box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
+	spawn->volume_size = order.size;
+	return box->mounter > 0;
+}
+
+bool
+boxes_volume_taken(struct spawn *spawn, const char *volume, struct failure *failure)
+{
+	for (int i = 0; volume[0] != 0 && i < spawn->used; i++) {
+		const struct box *box = &spawn->boxes[i];
+		if ((box->state == BOX_CREATING || box->state == BOX_RUNNING) && strcmp(box->volume, volume) == 0)
+			return !give_up(failure, KIND_CONFLICT, "volume", 0, "the volume %s is in use by sandbox %s", volume, box->id);
+	}
+	return false;
+}
+
+bool
+boxes_hold_volume(const struct spawn *spawn, int index)
+{
+	const struct box *box = &spawn->boxes[index];
+	if (!box->attached || box->discarded || now_ms() - box->since > VOLUME_MS || !volume_in_use(spawn->volumes, box->volume))
+		return false;
+	for (int i = 0; i < spawn->used; i++)
+		if (i != index && spawn->boxes[i].state != BOX_FREE && strcmp(spawn->boxes[i].volume, box->volume) == 0)
+			return false; /* it may be that one's by now */
+	return true;
+}
+
+void
+boxes_discard(struct spawn *spawn, int index)
+{
+	struct box *box = &spawn->boxes[index];
+	char image[HOST_PATH_MAX + VOLUME_ID_MAX + 8];
+	snprintf(image, sizeof image, "%s/%s.img", spawn->volumes, box->volume);
+	/* While it is in use, and kept so: to free a large file takes the kernel long. */
+	if (box->state != BOX_LEAVING && box->attached && box->pidfd >= 0 && !box->ended && keep_volume(&box->kept, box->pid, image))
+		box->discarded = unlink(image) == 0;
+	boxes_destroy(spawn, index);
+}
+
+void
+boxes_prepare_spare(struct spawn *spawn)
+{
+	volume_start_spare(&spawn->spare, spawn->volumes, spawn->volume_size);
+	spawn->spare.until = now_ms() + SPARE_MS;
+}
+
+int
+boxes_spare_tick(struct spawn *spawn)
+{
+	int64_t left = spawn->spare.until - now_ms();
+	if (spawn->spare.pid <= 0)
+		return -1;
+	if (left > 0 && spawn->spare.socket >= 0)
+		return (int)left;
+	volume_drop_spare(&spawn->spare);
+	return spawn->spare.pid > 0 ? SPARE_REAP_MS : -1;
+}

@@ -750,7 +750,7 @@ export interface Event {
   /** Grows from event to event. */
   id: number;
   at: Date;
-  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure" | "skill.added" | "skill.updated" | "skill.deleted" | "skill.installed";
+  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure" | "sandbox.policy" | "skill.added" | "skill.updated" | "skill.deleted" | "skill.installed";
   /** Empty when it is about none. */
   namespace: string;
   sandboxId: string | null;

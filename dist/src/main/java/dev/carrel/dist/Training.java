@@ -8,6 +8,7 @@ import dev.carrel.sdk.EngineInfo;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SandboxOptions;
+import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -37,6 +38,15 @@ final class Training {
           List.of("mcp"),
           List.of("sandbox", "delete", "--all"));
 
+  /** How a program begins that starts {@code carrel mcp}: it waits for the answers. */
+  private static final String GREETING =
+      """
+      {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",\
+      "capabilities":{},"clientInfo":{"name":"training","version":"1"}}}
+      {"jsonrpc":"2.0","method":"notifications/initialized"}
+      {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}
+      """;
+
   // Enough for the compiler's thresholds: with the profiles in the cache a new server runs its
   // frequent paths compiled within a second instead of after some thousand requests.
   private static final int REQUESTS = 2500;
@@ -58,7 +68,11 @@ final class Training {
                 variables, environment.home(), environment.userHome(), environment.root()));
     var nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
     for (List<String> command : COMMANDS) {
-      int code = new Cli(host, InputStream.nullInputStream(), nowhere, err).run(command);
+      InputStream in =
+          command.getFirst().equals("mcp")
+              ? new ByteArrayInputStream(GREETING.getBytes(StandardCharsets.UTF_8))
+              : InputStream.nullInputStream();
+      int code = new Cli(host, in, nowhere, err).run(command);
       // No engine isolates here, and doctor says so with a 1.
       if (code != 0 && !command.getFirst().equals("doctor")) {
         err.println("training failed at " + command + " with " + code);

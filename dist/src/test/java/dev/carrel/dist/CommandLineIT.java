@@ -262,6 +262,31 @@ class CommandLineIT {
   }
 
   @Test
+  void aSkillIsKeptGivenAndRemoved(@TempDir Path folder) throws IOException {
+    Path skill = Files.createDirectories(folder.resolve("greet/scripts")).resolveSibling("SKILL.md");
+    Files.writeString(skill, "---\nname: greet\ndescription: Says hello.\n---\nHow.\n");
+    Files.writeString(folder.resolve("greet/scripts/say.sh"), "echo hello\n");
+    Outcome added = desk.carrel("skills", "add", folder.resolve("greet").toString());
+    assertThat(added).isEqualTo(new Outcome(0, "greet  version 1\n", ""));
+    assertThat(desk.carrel("skills", "list").out()).contains("greet", "Says hello.");
+    assertThat(desk.carrel("skills", "show", "greet").out()).contains("sha256:", "scripts/say.sh");
+    assertThat(desk.carrel("skills", "show", "greet", "--file", "scripts/say.sh").out())
+        .isEqualTo("echo hello\n");
+
+    String id = create();
+    assertThat(desk.carrel("skills", "install", id, "greet").out())
+        .isEqualTo("greet  installed  /workspace/skills/greet\n");
+    assertThat(desk.carrel("skills", "install", id, "greet").out()).contains("already there");
+    assertThat(desk.carrel("exec", id, "--", "sh", "skills/greet/scripts/say.sh").out())
+        .isEqualTo("hello\n");
+    assertThat(desk.carrel("skills", "list", "--json", id).out()).contains("\"greet\"");
+    Outcome missing = desk.carrel("skills", "install", id, "none");
+    assertThat(missing.code()).isEqualTo(1);
+    assertThat(missing.err()).contains("there is no skill none");
+    assertThat(desk.carrel("skills", "rm", "greet").out()).isEqualTo("greet\n");
+  }
+
+  @Test
   void aVolumeGoesFromSandboxToSandbox() {
     assertThat(desk.carrel("volume", "create", "data", "--size", "64"))
         .isEqualTo(new Outcome(0, "data\n", ""));

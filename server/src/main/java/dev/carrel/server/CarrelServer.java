@@ -21,6 +21,7 @@ import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.McpRoutes;
 import dev.carrel.server.rest.RestApi;
 import dev.carrel.server.rest.Version;
+import dev.carrel.server.tools.ResourceNews;
 import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.SandboxException;
 import io.helidon.common.socket.SocketOptions;
@@ -47,6 +48,7 @@ public final class CarrelServer implements AutoCloseable {
   private final WebServer web;
   private final Connections connections;
   private final McpRoutes mcp;
+  private final ResourceNews news;
   private final E2bApi e2b;
   private final GrpcApi grpc;
   private final boolean secure;
@@ -56,6 +58,7 @@ public final class CarrelServer implements AutoCloseable {
       WebServer web,
       Connections connections,
       McpRoutes mcp,
+      ResourceNews news,
       E2bApi e2b,
       GrpcApi grpc,
       boolean secure,
@@ -63,6 +66,7 @@ public final class CarrelServer implements AutoCloseable {
     this.web = web;
     this.connections = connections;
     this.mcp = mcp;
+    this.news = news;
     this.e2b = e2b;
     this.grpc = grpc;
     this.secure = secure;
@@ -131,8 +135,9 @@ public final class CarrelServer implements AutoCloseable {
       connections.close();
       throw e;
     }
+    var news = ResourceNews.begin(control.sandboxes(), catalog);
     return new CarrelServer(
-        web, connections, mcp, e2b, grpc, settings.secure(), listening.getHostAddress());
+        web, connections, mcp, news, e2b, grpc, settings.secure(), listening.getHostAddress());
   }
 
   private static WebServer web(
@@ -192,6 +197,7 @@ public final class CarrelServer implements AutoCloseable {
   public void stop() {
     connections.stop();
     grpc.close();
+    news.close();
     mcp.close();
     web.stop();
     e2b.close();

@@ -42,6 +42,7 @@ public record Event(
   public static final String RESOURCE_EXCEEDED = "resource.exceeded";
   public static final String ARTIFACT_SIGNED = "artifact.signed";
   public static final String QUEUE_BACKPRESSURE = "queue.backpressure";
+  public static final String SANDBOX_POLICY = "sandbox.policy";
   public static final String SKILL_ADDED = "skill.added";
   public static final String SKILL_UPDATED = "skill.updated";
   public static final String SKILL_DELETED = "skill.deleted";

@@ -193,6 +193,9 @@ public final class Sandboxes {
         wayOut.apply(next);
       }
       journal.done(caller, now.tenant(), now.namespace(), id, "sandbox.patch", id.value());
+      if (!next.network().equals(now.network())) {
+        events.tell(now.tenant(), now.namespace(), Event.SANDBOX_POLICY, id, Map.of());
+      }
     }
     return get(caller, id);
   }

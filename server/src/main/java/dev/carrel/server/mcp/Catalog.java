@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -20,11 +21,27 @@ public final class Catalog {
   private final List<ResourceSource> sources;
   private final List<Extension> extensions;
   private final String instructions;
-  private final Set<Consumer<News>> listeners = new CopyOnWriteArraySet<>();
+  private final Set<Kind> changing;
+  private final Set<Listener> listeners = new CopyOnWriteArraySet<>();
+
+  /** What there are lists of. */
+  public enum Kind {
+    TOOLS,
+    PROMPTS,
+    RESOURCES;
+
+    /** As a capability. */
+    String wireName() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private record Listener(String tenant, Consumer<News> heard) {}
 
   /**
    * @param toolsets the tools by the name of their set
    * @param usual the sets of a client that chooses none
+   * @param changing the lists whose changes are announced
    * @param instructions how to make good use of it, for a model
    */
   public Catalog(
@@ -33,12 +50,14 @@ public final class Catalog {
       List<Prompt> prompts,
       List<ResourceSource> sources,
       List<Extension> extensions,
+      Set<Kind> changing,
       String instructions) {
     this.toolsets = Collections.unmodifiableMap(new LinkedHashMap<>(toolsets));
     this.usual = Set.copyOf(usual);
     prompts.forEach(prompt -> this.prompts.put(prompt.name(), prompt));
     this.sources = List.copyOf(sources);
     this.extensions = List.copyOf(extensions);
+    this.changing = Set.copyOf(changing);
     this.instructions = instructions;
   }
 
@@ -108,19 +127,49 @@ public final class Catalog {
     return instructions;
   }
 
-  /** Tells every client that wants to know. */
-  public void announce(News news) {
-    listeners.forEach(listener -> listener.accept(news));
+  /** Whether changes of this list are announced. */
+  boolean announces(Kind kind) {
+    return changing.contains(kind);
   }
 
-  /** The listener must not block. */
-  Listening listen(Consumer<News> listener) {
+  /** Tells every client that wants to know. */
+  public void announce(News news) {
+    listeners.forEach(listener -> listener.heard.accept(news));
+  }
+
+  /** As {@link #announce(News)}, of what is nobody else's business. */
+  public void announce(String tenant, News news) {
+    listeners.forEach(
+        listener -> {
+          if (listener.tenant.equals(tenant)) {
+            listener.heard.accept(news);
+          }
+        });
+  }
+
+  /**
+   * @param tenant whose news are wanted beside those for all
+   * @param heard must not block
+   */
+  Listening listen(String tenant, Consumer<News> heard) {
+    var listener = new Listener(tenant, heard);
     listeners.add(listener);
     return () -> listeners.remove(listener);
   }
 
+  /** Begins to look at a resource that does not tell of its changes by itself. */
+  Listening watch(Call call, String uri, Runnable changed) throws Exception {
+    for (ResourceSource source : sources) {
+      Optional<Listening> watching = source.watch(call, uri, changed);
+      if (watching.isPresent()) {
+        return watching.get();
+      }
+    }
+    return () -> {};
+  }
+
   /** Hears news until it is closed. */
-  interface Listening extends AutoCloseable {
+  public interface Listening extends AutoCloseable {
     @Override
     void close();
   }
@@ -139,12 +188,25 @@ public final class Catalog {
     /** A resource has other contents than before. */
     record Updated(String uri) implements News {}
 
+    /** All resources whose addresses begin like this may have other contents than before. */
+    record UpdatedBelow(String prefix) implements News {}
+
+    /** Those of the addresses that it is about. */
+    default List<String> among(Set<String> uris) {
+      return switch (this) {
+        case Updated(String uri) -> uris.contains(uri) ? List.of(uri) : List.of();
+        case UpdatedBelow(String prefix) ->
+            uris.stream().filter(uri -> uri.startsWith(prefix)).toList();
+        case Tools _, Prompts _, Resources _ -> List.of();
+      };
+    }
+
     default String method() {
       return switch (this) {
         case Tools _ -> "notifications/tools/list_changed";
         case Prompts _ -> "notifications/prompts/list_changed";
         case Resources _ -> "notifications/resources/list_changed";
-        case Updated _ -> "notifications/resources/updated";
+        case Updated _, UpdatedBelow _ -> "notifications/resources/updated";
       };
     }
   }

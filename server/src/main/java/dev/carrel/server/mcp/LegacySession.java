@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -22,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 /** A session of the eras that have them. Safe for many threads. */
 final class LegacySession implements AutoCloseable {
   private static final int MAX_FLIGHTS = 64;
-  private static final int MAX_SUBSCRIPTIONS = 256;
   private static final int KEPT_STREAMS = 32;
   private static final Duration PERSON = Duration.ofMinutes(10);
 
@@ -33,7 +31,7 @@ final class LegacySession implements AutoCloseable {
   private final Outbox standalone = new Outbox();
   private final Map<String, Flight> flights = new ConcurrentHashMap<>();
   private final Map<String, CompletableFuture<JsonNode>> questions = new ConcurrentHashMap<>();
-  private final Set<String> subscriptions = ConcurrentHashMap.newKeySet();
+  private final Subscriptions subscriptions = new Subscriptions();
   private final Map<String, Flight> streams = new LinkedHashMap<>();
   private final Deque<String> streamOrder = new ArrayDeque<>();
   private final AtomicLong numbers = new AtomicLong();
@@ -48,7 +46,7 @@ final class LegacySession implements AutoCloseable {
     this.client = client;
     this.version = version;
     this.capabilities = capabilities;
-    this.news = catalog.listen(this::heard);
+    this.news = catalog.listen(client.caller().tenant(), this::heard);
   }
 
   String id() {
@@ -115,15 +113,11 @@ final class LegacySession implements AutoCloseable {
         yield Protocol.object();
       }
       case "resources/subscribe" -> {
-        if (subscriptions.size() >= MAX_SUBSCRIPTIONS) {
-          throw RpcError.invalidParams(
-              "at most " + MAX_SUBSCRIPTIONS + " resources can be watched");
-        }
-        subscriptions.add(Methods.requiredText(request.params(), "uri"));
+        subscriptions.add(methods.catalog(), call, call.uri(), this::updated);
         yield Protocol.object();
       }
       case "resources/unsubscribe" -> {
-        subscriptions.remove(Methods.requiredText(request.params(), "uri"));
+        subscriptions.remove(call.uri());
         yield Protocol.object();
       }
       default ->
@@ -158,14 +152,18 @@ final class LegacySession implements AutoCloseable {
   }
 
   private void heard(Catalog.News change) {
-    ObjectNode params = Protocol.object();
-    if (change instanceof Catalog.News.Updated(String uri)) {
-      if (!subscriptions.contains(uri)) {
-        return;
-      }
-      params.put("uri", uri);
+    switch (change) {
+      case Catalog.News.Updated _, Catalog.News.UpdatedBelow _ ->
+          change.among(subscriptions.uris()).forEach(this::updated);
+      case Catalog.News.Tools _, Catalog.News.Prompts _, Catalog.News.Resources _ ->
+          standalone.notice(Protocol.notification(change.method(), Protocol.object()));
     }
-    standalone.notice(Protocol.notification(change.method(), params));
+  }
+
+  private void updated(String uri) {
+    standalone.notice(
+        Protocol.notification(
+            "notifications/resources/updated", Protocol.object().put("uri", uri)));
   }
 
   /** Keeps the messages of a request under a name, for a client that comes back. */
@@ -204,6 +202,7 @@ final class LegacySession implements AutoCloseable {
   @Override
   public void close() {
     news.close();
+    subscriptions.close();
     flights.values().forEach(Flight::cancel);
     standalone.abandon();
     standalone.hangUp();

@@ -55,9 +55,13 @@ final class Methods {
 
   ObjectNode capabilities() {
     ObjectNode capabilities = Protocol.object();
-    capabilities.putObject("tools").put("listChanged", true);
-    capabilities.putObject("prompts").put("listChanged", true);
-    capabilities.putObject("resources").put("listChanged", true).put("subscribe", true);
+    for (Catalog.Kind kind : Catalog.Kind.values()) {
+      ObjectNode capability = capabilities.putObject(kind.wireName());
+      if (catalog.announces(kind)) {
+        capability.put("listChanged", true);
+      }
+    }
+    capabilities.withObject("/resources").put("subscribe", true);
     capabilities.putObject("completions");
     capabilities.putObject("logging");
     if (!catalog.extensions().isEmpty()) {

@@ -21,6 +21,17 @@ public interface ResourceSource {
     return List.of();
   }
 
+  /**
+   * Begins to look at a resource whose changes nobody tells of otherwise; empty when it is not one
+   * of these.
+   *
+   * @param changed called from a thread of its own
+   */
+  default Optional<Catalog.Listening> watch(Call call, String uri, Runnable changed)
+      throws Exception {
+    return Optional.empty();
+  }
+
   /** One resource. */
   record About(String uri, String name, String description, @Nullable String mime) {
     ObjectNode toJson() {

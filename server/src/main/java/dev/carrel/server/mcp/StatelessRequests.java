@@ -4,10 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.sandbox.Caller;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Base64;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +101,7 @@ final class StatelessRequests {
     ObjectNode result =
         switch (request.method()) {
           case "server/discover" -> discover();
-          case "subscriptions/listen" -> listen(request, outbox);
+          case "subscriptions/listen" -> listen(request, call, outbox);
           default -> handleOrAsk(request, call);
         };
     if (!result.has("resultType")) {
@@ -136,31 +133,44 @@ final class StatelessRequests {
   }
 
   /** Tells of changes until the client goes away. */
-  private ObjectNode listen(RpcMessage.Request request, Outbox outbox) throws InterruptedException {
+  private ObjectNode listen(RpcMessage.Request request, Call call, Outbox outbox) throws Exception {
     JsonNode wanted = request.params().path("notifications");
     if (!wanted.isObject()) {
       throw RpcError.invalidParams("notifications must say which ones");
     }
-    Set<String> uris = new HashSet<>();
-    wanted.path("resourceSubscriptions").forEach(uri -> uris.add(uri.asText()));
+    Catalog catalog = methods.catalog();
     ObjectNode agreed = Protocol.object();
-    for (String kind : List.of("toolsListChanged", "promptsListChanged", "resourcesListChanged")) {
-      if (wanted.path(kind).asBoolean()) {
-        agreed.put(kind, true);
+    for (Catalog.Kind kind : Catalog.Kind.values()) {
+      if (catalog.announces(kind) && wanted.path(listChanged(kind)).asBoolean()) {
+        agreed.put(listChanged(kind), true);
       }
     }
-    if (!uris.isEmpty()) {
-      var array = agreed.putArray("resourceSubscriptions");
-      new ArrayList<>(uris).forEach(array::add);
-    }
-    ObjectNode acknowledged = tagged(request);
-    acknowledged.set("notifications", agreed);
-    outbox.require(Protocol.notification("notifications/subscriptions/acknowledged", acknowledged));
-    try (Catalog.Listening _ =
-        methods.catalog().listen(news -> tell(news, agreed, uris, request, outbox))) {
-      new CountDownLatch(1).await();
+    try (var subscriptions = new Subscriptions()) {
+      for (JsonNode uri : wanted.path("resourceSubscriptions")) {
+        subscriptions.add(
+            catalog, call, uri.asText(), changed -> updated(changed, request, outbox));
+      }
+      Set<String> uris = subscriptions.uris();
+      if (!uris.isEmpty()) {
+        var array = agreed.putArray("resourceSubscriptions");
+        uris.forEach(array::add);
+      }
+      // Heard from here on: what happens before the client reads of it is told after it.
+      try (Catalog.Listening _ =
+          catalog.listen(
+              call.caller().tenant(), news -> tell(news, agreed, uris, request, outbox))) {
+        ObjectNode acknowledged = tagged(request);
+        acknowledged.set("notifications", agreed);
+        outbox.require(
+            Protocol.notification("notifications/subscriptions/acknowledged", acknowledged));
+        new CountDownLatch(1).await();
+      }
     }
     return tagged(request);
+  }
+
+  private static String listChanged(Catalog.Kind kind) {
+    return kind.wireName() + "ListChanged";
   }
 
   private static void tell(
@@ -169,20 +179,30 @@ final class StatelessRequests {
       Set<String> uris,
       RpcMessage.Request request,
       Outbox outbox) {
-    ObjectNode params = tagged(request);
-    boolean wanted =
-        switch (news) {
-          case Catalog.News.Tools _ -> agreed.has("toolsListChanged");
-          case Catalog.News.Prompts _ -> agreed.has("promptsListChanged");
-          case Catalog.News.Resources _ -> agreed.has("resourcesListChanged");
-          case Catalog.News.Updated(String uri) -> {
-            params.put("uri", uri);
-            yield uris.contains(uri);
-          }
-        };
-    if (wanted) {
-      outbox.notice(Protocol.notification(news.method(), params));
+    switch (news) {
+      case Catalog.News.Tools _ -> changed(news, Catalog.Kind.TOOLS, agreed, request, outbox);
+      case Catalog.News.Prompts _ -> changed(news, Catalog.Kind.PROMPTS, agreed, request, outbox);
+      case Catalog.News.Resources _ ->
+          changed(news, Catalog.Kind.RESOURCES, agreed, request, outbox);
+      case Catalog.News.Updated _, Catalog.News.UpdatedBelow _ ->
+          news.among(uris).forEach(uri -> updated(uri, request, outbox));
     }
+  }
+
+  private static void changed(
+      Catalog.News news,
+      Catalog.Kind kind,
+      ObjectNode agreed,
+      RpcMessage.Request request,
+      Outbox outbox) {
+    if (agreed.has(listChanged(kind))) {
+      outbox.notice(Protocol.notification(news.method(), tagged(request)));
+    }
+  }
+
+  private static void updated(String uri, RpcMessage.Request request, Outbox outbox) {
+    outbox.notice(
+        Protocol.notification("notifications/resources/updated", tagged(request).put("uri", uri)));
   }
 
   private static ObjectNode tagged(RpcMessage.Request request) {

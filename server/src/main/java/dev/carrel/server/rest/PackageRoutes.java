@@ -13,7 +13,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Packages of languages. */
-final class PackageRoutes {
+public final class PackageRoutes {
   private final Packages packages;
 
   PackageRoutes(Packages packages) {
@@ -37,7 +37,8 @@ final class PackageRoutes {
     exchange.json(200, View.of(done));
   }
 
-  record View(
+  /** What came of it. */
+  public record View(
       String manager,
       boolean success,
       List<PackageView> packages,
@@ -47,7 +48,7 @@ final class PackageRoutes {
       String stderr,
       double durationMs,
       String execId) {
-    static View of(Installation done) {
+    public static View of(Installation done) {
       ExecResult ran = done.exec();
       return new View(
           done.client().wireName(),

@@ -5,9 +5,11 @@ import dev.carrel.control.Control;
 import dev.carrel.control.egress.Egress;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
+import dev.carrel.control.files.FileEvents;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.egress.Rule;
 import dev.carrel.server.mcp.Call;
+import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.Content;
 import dev.carrel.server.mcp.ResourceSource;
 import dev.carrel.spi.ErrorCode;
@@ -20,12 +22,14 @@ import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Sandboxes as things to read: how they stand, what they may reach, their files. */
 final class SandboxResources implements ResourceSource {
@@ -35,6 +39,7 @@ final class SandboxResources implements ResourceSource {
   private static final String FILES = "/files/";
   private static final long MAX_FILE = 4L << 20;
   private static final int MAX_ENTRIES = 1000;
+  private static final Duration WATCH_PATIENCE = Duration.ofMinutes(1);
 
   private final Control control;
   private final Sessions sessions;
@@ -42,6 +47,11 @@ final class SandboxResources implements ResourceSource {
   SandboxResources(Control control, Sessions sessions) {
     this.control = control;
     this.sessions = sessions;
+  }
+
+  /** What the addresses of all that is in a sandbox begin with. */
+  static String uri(SandboxId id) {
+    return ROOT + id + "/";
   }
 
   /** Where a file can be read. */
@@ -114,6 +124,63 @@ final class SandboxResources implements ResourceSource {
     }
   }
 
+  /** Files and folders are watched where they are; all else is told by events. */
+  @Override
+  public Optional<Catalog.Listening> watch(Call call, String uri, Runnable changed) {
+    int files = uri.indexOf(FILES);
+    if (!uri.startsWith(ROOT) || files < 0) {
+      return Optional.empty();
+    }
+    var id = new SandboxId(uri.substring(ROOT.length(), files));
+    String path = path(uri.substring(files + FILES.length()));
+    FileEntry entry = control.files().stat(call.caller(), id, path);
+    boolean folder = entry.type() == FileEntry.Type.DIR;
+    String place = folder ? path : path.substring(0, Math.max(1, path.lastIndexOf('/')));
+    FileEvents events = control.files().watch(call.caller(), id, place, false);
+    Thread watcher =
+        Thread.ofVirtual()
+            .name(id + "-mcp-watch")
+            .start(() -> follow(events, folder ? null : entry.path(), changed));
+    return Optional.of(
+        () -> {
+          watcher.interrupt();
+          events.close();
+        });
+  }
+
+  /**
+   * @param file null: whatever is in the folder
+   */
+  private static void follow(FileEvents events, @Nullable String file, Runnable changed) {
+    try {
+      while (true) {
+        FileEvents.FileEvent event = events.next(WATCH_PATIENCE);
+        boolean meant =
+            event != null
+                && (file == null
+                    || event.kind() == FileEvents.FileEvent.Kind.OVERFLOW
+                    || event.path().equals(file));
+        if (meant) {
+          changed.run();
+        }
+      }
+    } catch (SandboxException e) {
+      // The sandbox ended, and with it what could change.
+      changed.run();
+    } catch (InterruptedException e) {
+      // Nobody wants to know any more.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static String path(String raw) {
+    try {
+      return "/" + URLDecoder.decode(raw.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw SandboxException.invalid("uri", "has a broken escape");
+    }
+  }
+
   private static Optional<List<ObjectNode>> json(String uri, ObjectNode node) {
     return Optional.of(List.of(Content.textOf(uri, "application/json", node.toPrettyString())));
   }
@@ -133,7 +200,7 @@ final class SandboxResources implements ResourceSource {
   }
 
   private ObjectNode file(Call call, SandboxId id, String uri, String raw) throws IOException {
-    String path = "/" + URLDecoder.decode(raw.replace("+", "%2B"), StandardCharsets.UTF_8);
+    String path = path(raw);
     FileEntry entry = control.files().stat(call.caller(), id, path);
     if (entry.type() == FileEntry.Type.DIR) {
       String names =

@@ -26,6 +26,7 @@ public final class Toolsets {
     Map<String, List<Tool>> sets = new LinkedHashMap<>();
     var code = new ArrayList<>(CodeTools.of(control, sessions));
     code.addAll(TransferTools.of(control, sessions));
+    code.addAll(PackageTools.of(control, sessions));
     sets.put("code", code);
     sets.put("files", FileTools.of(control, sessions));
     sets.put("security", SecurityTools.of(control, sessions));
@@ -41,6 +42,8 @@ public final class Toolsets {
         Guides.all(),
         List.of(new SandboxResources(control, sessions), skills),
         List.of(skills),
+        // Which tools and prompts there are is settled when the server starts.
+        Set.of(Catalog.Kind.RESOURCES),
         INSTRUCTIONS);
   }
 }

@@ -48,6 +48,7 @@ final class Fixtures {
             FixturePrompts.all(),
             List.of(new FixtureResources()),
             List.of(),
+            Set.of(Catalog.Kind.values()),
             "Fixtures of the conformance suite.");
     fixtures.catalog = catalog;
     return catalog;

@@ -1377,7 +1377,10 @@ export interface Installation {
   manager: string;
   /** The client said so and every package is there. */
   success: boolean;
+  /** Those asked for, as they are now. */
   packages: InstalledPackage[];
+  /** All that was chosen to be installed for them, with what they depend on. */
+  resolved: InstalledPackage[];
   exitCode: number;
   timedOut: boolean;
   stdout: string;
@@ -1390,6 +1393,7 @@ export const readInstallation = (wire: Wire): Installation => ({
   manager: wire.manager,
   success: wire.success,
   packages: ((items: Wire[]) => items.map(readInstalledPackage))(wire.packages),
+  resolved: ((items: Wire[]) => items.map(readInstalledPackage))(wire.resolved),
   exitCode: wire.exit_code,
   timedOut: wire.timed_out,
   stdout: wire.stdout,
@@ -1501,6 +1505,21 @@ export const writeNetworkPolicy = (given: NetworkPolicy): Wire => ({
   presets: given.presets,
   max_bytes: given.maxBytes,
   bytes_per_second: given.bytesPerSecond,
+});
+
+/** `NewBudget` of the contract. */
+export interface NewBudget {
+  cpuSeconds: number | null;
+  /** Both ways through the proxy. */
+  egressBytes: number | null;
+  /** Commands and cells. */
+  executions: number | null;
+}
+
+export const readNewBudget = (wire: Wire): NewBudget => ({
+  cpuSeconds: wire.cpu_seconds ?? null,
+  egressBytes: wire.egress_bytes ?? null,
+  executions: wire.executions ?? null,
 });
 
 /** `OutputChunk` of the contract. */
@@ -1735,6 +1754,10 @@ export interface SandboxInfo {
   metadata: Record<string, string>;
   /** What it was given, by name. */
   skills: InstalledSkill[];
+  /** null: it has none of its own. */
+  budget: BudgetInfo | null;
+  /** What was installed at its making; null in every other answer. */
+  packages: Installation[] | null;
   failure: Failure | null;
 }
 
@@ -1779,6 +1802,8 @@ export const readSandboxInfo = (wire: Wire): SandboxInfo => ({
   frozen: wire.frozen,
   metadata: wire.metadata,
   skills: ((items: Wire[]) => items.map(readInstalledSkill))(wire.skills),
+  budget: optional(readBudgetInfo, wire.budget),
+  packages: optional(((items: Wire[]) => items.map(readInstallation)), wire.packages),
   failure: optional(readFailure, wire.failure),
 });
 
@@ -2521,6 +2546,10 @@ export interface SandboxOptions {
   /** Secrets of the namespace that all its processes get in their environment, with the value of the moment they start. */
   secrets?: string[] | undefined;
   metadata?: Record<string, string> | undefined;
+  /** What it may use up in all, from its first moment on. One that is there already keeps its own. */
+  budget?: NewBudget | undefined;
+  /** Installed before the answer, through its own policy. A client that fails is told in `packages` of the answer; a rule or policy that forbids it is an error, and no sandbox is left. */
+  packages?: InstallPackages[] | undefined;
 }
 
 export const writeSandboxOptions = (given: SandboxOptions): Wire => ({
@@ -2546,6 +2575,8 @@ export const writeSandboxOptions = (given: SandboxOptions): Wire => ({
   namespace: given.namespace,
   secrets: given.secrets,
   metadata: given.metadata,
+  budget: given.budget,
+  packages: given.packages,
 });
 
 /** What `CreateVolume` of the contract takes besides what it requires. */

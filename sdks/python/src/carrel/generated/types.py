@@ -99,6 +99,7 @@ __all__ = [
     "LanguageList",
     "Measure",
     "NetworkPolicy",
+    "NewBudget",
     "OnDanger",
     "OnIdle",
     "OutputChunk",
@@ -1717,6 +1718,9 @@ class Installation:
     success: bool
     """The client said so and every package is there."""
     packages: list[InstalledPackage]
+    """Those asked for, as they are now."""
+    resolved: list[InstalledPackage]
+    """All that was chosen to be installed for them, with what they depend on."""
     exit_code: int
     timed_out: bool
     stdout: str
@@ -1730,6 +1734,7 @@ class Installation:
             manager=wire["manager"],
             success=wire["success"],
             packages=(lambda items: [InstalledPackage.from_wire(item) for item in items])(wire["packages"]),
+            resolved=(lambda items: [InstalledPackage.from_wire(item) for item in items])(wire["resolved"]),
             exit_code=wire["exit_code"],
             timed_out=wire["timed_out"],
             stdout=wire["stdout"],
@@ -1865,6 +1870,24 @@ class NetworkPolicy:
             "max_bytes": self.max_bytes,
             "bytes_per_second": self.bytes_per_second,
         }
+
+
+@dataclass(frozen=True)
+class NewBudget:
+    """`NewBudget` of the contract."""
+    cpu_seconds: int | None = None
+    egress_bytes: int | None = None
+    """Both ways through the proxy."""
+    executions: int | None = None
+    """Commands and cells."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            cpu_seconds=wire.get("cpu_seconds"),
+            egress_bytes=wire.get("egress_bytes"),
+            executions=wire.get("executions"),
+        )
 
 
 @dataclass(frozen=True)
@@ -2131,6 +2154,10 @@ class SandboxInfo:
     metadata: dict[str, str]
     skills: list[InstalledSkill]
     """What it was given, by name."""
+    budget: BudgetInfo | None
+    """null: it has none of its own."""
+    packages: list[Installation] | None
+    """What was installed at its making; null in every other answer."""
     failure: Failure | None
 
     @classmethod
@@ -2176,6 +2203,8 @@ class SandboxInfo:
             frozen=wire["frozen"],
             metadata=wire["metadata"],
             skills=(lambda items: [InstalledSkill.from_wire(item) for item in items])(wire["skills"]),
+            budget=optional(BudgetInfo.from_wire, wire["budget"]),
+            packages=optional((lambda items: [Installation.from_wire(item) for item in items]), wire["packages"]),
             failure=optional(Failure.from_wire, wire["failure"]),
         )
 
@@ -2952,6 +2981,10 @@ class SandboxOptions(TypedDict, total=False):
     secrets: Sequence[str]
     """Secrets of the namespace that all its processes get in their environment, with the value of the moment they start."""
     metadata: Mapping[str, str]
+    budget: NewBudget
+    """What it may use up in all, from its first moment on. One that is there already keeps its own."""
+    packages: Sequence[InstallPackages]
+    """Installed before the answer, through its own policy. A client that fails is told in `packages` of the answer; a rule or policy that forbids it is an error, and no sandbox is left."""
 
 
 class VolumeOptions(TypedDict, total=False):

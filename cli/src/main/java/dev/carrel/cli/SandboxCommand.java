@@ -1,6 +1,7 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.Installation;
 import dev.carrel.sdk.Measure;
 import dev.carrel.sdk.SandboxInfo;
 import dev.carrel.sdk.SandboxOptions;
@@ -92,6 +93,21 @@ final class SandboxCommand extends CommandGroup {
         description = "Label it; may be repeated.")
     private Map<String, String> metadata = Map.of();
 
+    @Option(
+        names = "--install",
+        paramLabel = "MANAGER:PACKAGE",
+        description = "Install it first, such as pip:six or npm:is-odd@3.0.1; may be repeated.")
+    private List<String> installs = List.of();
+
+    @Option(names = "--cpu-seconds", paramLabel = "N", description = "CPU time it may use in all.")
+    private @Nullable Long cpuSeconds;
+
+    @Option(names = "--egress-bytes", paramLabel = "N", description = "Bytes through the proxy.")
+    private @Nullable Long egressBytes;
+
+    @Option(names = "--executions", paramLabel = "N", description = "Commands and cells.")
+    private @Nullable Long executions;
+
     Create(Session session) {
       this.session = session;
     }
@@ -108,7 +124,9 @@ final class SandboxCommand extends CommandGroup {
               .withMaxLife(maxLife == null ? null : Duration.ofSeconds(maxLife))
               .withEphemeral(ephemeral ? true : null)
               .withVolume(volume)
-              .withSnapshotId(snapshot);
+              .withSnapshotId(snapshot)
+              .withBudget(new SandboxOptions.Budget(cpuSeconds, egressBytes, executions))
+              .withPackages(packages());
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
         SandboxInfo info;
@@ -122,8 +140,36 @@ final class SandboxCommand extends CommandGroup {
         } else {
           console.line(info.id() + "  " + summary(console, info));
         }
+        return installed(info);
       }
-      return 0;
+    }
+
+    private List<SandboxOptions.Install> packages() {
+      var wanted = new LinkedHashMap<String, List<String>>();
+      for (String one : installs) {
+        int colon = one.indexOf(':');
+        if (colon < 1) {
+          throw new CommandFailure(
+              "'" + one + "' is not MANAGER:PACKAGE", "write pip:six, npm:is-odd or r:jsonlite");
+        }
+        wanted
+            .computeIfAbsent(one.substring(0, colon), _ -> new ArrayList<>())
+            .add(one.substring(colon + 1));
+      }
+      return wanted.entrySet().stream()
+          .map(each -> new SandboxOptions.Install(each.getKey(), each.getValue(), false))
+          .toList();
+    }
+
+    private int installed(SandboxInfo info) {
+      int code = 0;
+      for (Installation one : info.packages() == null ? List.<Installation>of() : info.packages()) {
+        if (!one.success()) {
+          session.console().error(one.manager() + " failed: " + one.stderr().strip());
+          code = 1;
+        }
+      }
+      return code;
     }
   }
 

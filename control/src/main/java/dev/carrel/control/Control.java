@@ -18,6 +18,7 @@ import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.Edits;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.furnish.Furnishings;
 import dev.carrel.control.host.Host;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.image.Images;
@@ -80,6 +81,7 @@ public final class Control implements AutoCloseable {
   private final Budgets budgets;
   private final Queue queue;
   private final Creates creates;
+  private final Furnishings furnishings;
   private final Artifacts artifacts;
   private final Execs execs;
   private final Packages packages;
@@ -171,6 +173,7 @@ public final class Control implements AutoCloseable {
             executions,
             artifacts);
     packages = new Packages(settings.packages(), sandboxes, execs, egress, audit, events);
+    furnishings = new Furnishings(creates, sandboxes, budgets, packages);
     contexts =
         new Contexts(
             sandboxes,
@@ -255,6 +258,10 @@ public final class Control implements AutoCloseable {
   /** The way to new sandboxes for callers who may be many. */
   public Creates creates() {
     return creates;
+  }
+
+  public Furnishings furnishings() {
+    return furnishings;
   }
 
   public Vault vault() {

@@ -41,8 +41,23 @@ public final class Creates {
   public Created create(
       Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
       throws InterruptedException {
+    return create(caller, request, key, begun, _ -> {});
+  }
+
+  /**
+   * As {@link #create(Caller, CreateSandbox, RequestKey, Runnable)}.
+   *
+   * @param about told the id of a new one before there is anything of it
+   */
+  public Created create(
+      Caller caller,
+      CreateSandbox request,
+      @Nullable RequestKey key,
+      Runnable begun,
+      Consumer<SandboxId> about)
+      throws InterruptedException {
     if (key == null) {
-      return obtain(caller, request, _ -> {}, begun);
+      return obtain(caller, request, about, begun);
     }
     try (RequestKeys.Claim claim =
         keys.claim(caller.tenant(), null, RequestKeys.Kind.CREATE, key)) {
@@ -53,16 +68,28 @@ public final class Creates {
           return before.get();
         }
       }
-      return obtain(caller, request, claim, begun);
+      return obtain(caller, request, claim, begun, about);
     }
   }
 
   private Created obtain(
-      Caller caller, CreateSandbox request, RequestKeys.Claim claim, Runnable begun)
+      Caller caller,
+      CreateSandbox request,
+      RequestKeys.Claim claim,
+      Runnable begun,
+      Consumer<SandboxId> about)
       throws InterruptedException {
     boolean made = false;
     try {
-      Created created = obtain(caller, request, id -> claim.keep(id.value(), _ -> {}), begun);
+      Created created =
+          obtain(
+              caller,
+              request,
+              id -> {
+                claim.keep(id.value(), _ -> {});
+                about.accept(id);
+              },
+              begun);
       made = true;
       if (!created.made) {
         // The session key had one already.

@@ -21,7 +21,8 @@ public record Budget(Scope scope, Map<Resource, Long> limits, Map<Resource, Doub
     used = Map.copyOf(used);
   }
 
-  static Map<Resource, Long> checked(Map<Resource, @Nullable Long> asked) {
+  /** Those that are limits at all; throws when one cannot be. */
+  public static Map<Resource, Long> checked(Map<Resource, @Nullable Long> asked) {
     var limits = new EnumMap<Resource, Long>(Resource.class);
     asked.forEach(
         (resource, limit) -> {

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -98,6 +99,18 @@ public final class Budgets implements SandboxListener, AutoCloseable {
   public Budget setSandbox(
       Caller caller, SandboxId id, Map<Resource, @Nullable Long> asked, boolean reset) {
     return set(caller, scope(sandboxes.get(caller, id)), asked, reset);
+  }
+
+  /** The budget of a sandbox that is about to be: it counts from the first moment on. */
+  public void begin(Caller caller, SandboxId id, Map<Resource, Long> limits) {
+    var asked = new HashMap<Resource, @Nullable Long>();
+    limits.forEach(asked::put);
+    set(caller, new Scope(caller.tenant(), Kind.SANDBOX, id.value()), asked, false);
+  }
+
+  /** Of one that the caller may see; empty when it has none. */
+  public Optional<Budget> find(Sandbox sandbox) {
+    return Optional.ofNullable(accounts.get(scope(sandbox))).map(Account::view);
   }
 
   /** As {@link #setSandbox}, for all sandboxes of the caller's namespace together. */

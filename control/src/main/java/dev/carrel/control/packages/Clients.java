@@ -6,18 +6,56 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How the clients are called. Never through a shell: names are arguments and nothing else. */
+/**
+ * How the clients are called: first to say what they would install, with all that it needs, then to
+ * install exactly that. Never through a shell: names are arguments and nothing else.
+ */
 final class Clients {
   private static final String R_LIBRARY = "/workspace/.local/lib/R";
+  private static final List<String> R =
+      List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e");
+  private static final String R_RESOLVE =
+      """
+      wanted <- commandArgs(TRUE); all <- available.packages()
+      absent <- setdiff(wanted, rownames(all))
+      if (length(absent)) { message('not in the repository: ', toString(absent)); quit(status = 1) }
+      needed <- unlist(tools::package_dependencies(wanted, db = all, which = c('Depends', 'Imports', 'LinkingTo'), recursive = TRUE))
+      there <- rownames(installed.packages(lib.loc = c('LIB', .libPaths())))
+      for (p in union(wanted, intersect(setdiff(needed, there), rownames(all)))) cat(p, all[p, 'Version'], '-\\n')
+      """
+          .replace("LIB", R_LIBRARY);
   private static final String R_INSTALL =
-      ("lib <- 'LIB'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); wanted <- commandArgs(TRUE);"
-              + " install.packages(wanted, lib = lib);"
-              + " quit(status = if (all(wanted %in% rownames(installed.packages(lib)))) 0 else 1)")
+      ("lib <- 'LIB'; dir.create(lib, recursive = TRUE, showWarnings = FALSE); .libPaths(c(lib,"
+              + " .libPaths())); wanted <- commandArgs(TRUE); install.packages(wanted, lib = lib,"
+              + " dependencies = NA); quit(status = if (all(wanted %in%"
+              + " rownames(installed.packages(lib)))) 0 else 1)")
           .replace("LIB", R_LIBRARY);
   private static final String R_VERSIONS =
       ("for (p in commandArgs(TRUE)) cat(p, tryCatch(as.character(packageVersion(p, lib.loc ="
               + " c('LIB', .libPaths()))), error = function(e) ''), '\\n')")
           .replace("LIB", R_LIBRARY);
+
+  // The report goes to a file: its metadata would drown the few words that are wanted.
+  private static final String PIP_RESOLVE =
+      """
+      import json, os, subprocess, sys, tempfile
+      with tempfile.TemporaryDirectory() as d:
+        r = os.path.join(d, 'report')
+        c = subprocess.run([sys.executable, '-m', 'pip', 'install', '--dry-run', '--quiet', '--report', r] + sys.argv[1:], stdout=sys.stderr).returncode
+        if c: sys.exit(c)
+        for i in json.load(open(r))['install']:
+          a = i['download_info'].get('archive_info', {})
+          h = a.get('hashes', {}).get('sha256') or a.get('hash', '').partition('sha256=')[2]
+          print(i['metadata']['name'], i['metadata']['version'], h or '-')
+      """;
+  // The input is a pipe of another user's, which cannot be opened by its name.
+  private static final String PIP_INSTALL =
+      """
+      import subprocess, sys, tempfile
+      with tempfile.NamedTemporaryFile('w') as f:
+        f.write(sys.stdin.read()); f.flush()
+        sys.exit(subprocess.run([sys.executable, '-m', 'pip', 'install', '--no-deps', '-r', f.name] + sys.argv[1:], stdin=subprocess.DEVNULL).returncode)
+      """;
   private static final String PIP_VERSIONS =
       """
       import sys; from importlib import metadata
@@ -25,6 +63,34 @@ final class Clients {
         try: print(n, metadata.version(n))
         except metadata.PackageNotFoundError: print(n)
       """;
+
+  // In a folder of its own, so that nothing has changed when a rule refuses what it finds.
+  private static final String NPM_RESOLVE =
+      """
+      const fs = require('fs'), path = require('path'), files = ['package.json', 'package-lock.json'];
+      const folder = fs.mkdtempSync('/tmp/carrel-npm-');
+      for (const f of files) if (fs.existsSync(f)) fs.copyFileSync(f, path.join(folder, f));
+      const lock = f => { try { return JSON.parse(fs.readFileSync(f)).packages || {} } catch { return {} } };
+      const before = lock('package-lock.json');
+      const r = require('child_process').spawnSync('npm', ['install', '--package-lock=true', '--package-lock-only',
+        '--ignore-scripts', '--prefix', folder, ...process.argv.slice(1)], {cwd: folder, stdio: ['ignore', 2, 2]});
+      if (r.error) { console.error(r.error.message); process.exit(127) }
+      if (r.status !== 0) { fs.rmSync(folder, {recursive: true}); process.exit(r.status || 1) }
+      console.log('@', folder);
+      for (const [at, p] of Object.entries(lock(path.join(folder, 'package-lock.json'))))
+        if (at && !p.link && (before[at] || {}).version !== p.version)
+          console.log(p.name || at.slice(at.lastIndexOf('node_modules/') + 13), p.version, '-');
+      """;
+  private static final String NPM_INSTALL =
+      """
+      const fs = require('fs'), path = require('path'), folder = process.argv[1];
+      for (const f of ['package.json', 'package-lock.json']) fs.copyFileSync(path.join(folder, f), f);
+      fs.rmSync(folder, {recursive: true});
+      const r = require('child_process').spawnSync('npm', ['install', ...process.argv.slice(2)], {stdio: 'inherit'});
+      process.exit(r.error ? 127 : r.status === null ? 1 : r.status);
+      """;
+  private static final List<String> NPM_QUIET =
+      List.of("--no-audit", "--no-fund", "--no-update-notifier");
   private static final String NPM_VERSIONS =
       "for (const n of process.argv.slice(1)) { let v = ''; try { v ="
           + " JSON.parse(require('fs').readFileSync('node_modules/' + n +"
@@ -32,51 +98,75 @@ final class Clients {
 
   private Clients() {}
 
-  static List<String> install(InstallPackages request, Duration minAge) {
+  /** Prints a line for each package that would be installed: name, version, digest or a dash. */
+  static List<String> resolve(InstallPackages request, Duration minAge) {
     var command = new ArrayList<String>();
-    List<Requirement> wanted = request.requirements();
     switch (request.client()) {
       case PIP -> {
+        command.addAll(List.of("python3", "-c", PIP_RESOLVE));
+        command.addAll(pip(request));
+        if (minAge.isPositive()) {
+          command.add("--uploaded-prior-to=" + before(minAge));
+        }
+        command.add("--");
+      }
+      case NPM -> {
+        command.addAll(List.of("node", "-e", NPM_RESOLVE, "--"));
+        command.addAll(NPM_QUIET);
+        if (minAge.isPositive()) {
+          command.add("--before=" + before(minAge));
+        }
+        command.add("--");
+      }
+      case R -> {
+        command.addAll(R);
+        command.add(R_RESOLVE);
+      }
+    }
+    boolean plain = request.client() == PackageClient.R;
+    request.requirements().forEach(one -> command.add(plain ? one.name() : one.text()));
+    return command;
+  }
+
+  /** Installs what was resolved; pip reads it from its input. */
+  static List<String> install(InstallPackages request, Resolution resolution) {
+    var command = new ArrayList<String>();
+    switch (request.client()) {
+      case PIP -> {
+        command.addAll(List.of("python3", "-c", PIP_INSTALL));
+        command.addAll(pip(request));
+      }
+      case NPM -> {
         command.addAll(
+            List.of("node", "-e", NPM_INSTALL, "--", String.valueOf(resolution.place())));
+        command.addAll(NPM_QUIET);
+        if (!request.scripts()) {
+          command.add("--ignore-scripts");
+        }
+      }
+      case R -> {
+        command.addAll(R);
+        command.add(R_INSTALL);
+        request.requirements().forEach(one -> command.add(one.name()));
+      }
+    }
+    return command;
+  }
+
+  private static List<String> pip(InstallPackages request) {
+    var options =
+        new ArrayList<>(
             List.of(
-                "python3",
-                "-m",
-                "pip",
-                "install",
                 "--user",
                 "--no-input",
                 "--no-cache-dir",
                 "--disable-pip-version-check",
                 "--no-warn-script-location"));
-        if (!request.scripts()) {
-          // A wheel is unpacked; a source distribution runs its own build.
-          command.add("--only-binary=:all:");
-        }
-        if (minAge.isPositive()) {
-          command.add("--uploaded-prior-to=" + before(minAge));
-        }
-        command.add("--");
-        wanted.forEach(one -> command.add(one.text()));
-      }
-      case NPM -> {
-        command.addAll(
-            List.of("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier"));
-        if (!request.scripts()) {
-          command.add("--ignore-scripts");
-        }
-        if (minAge.isPositive()) {
-          command.add("--before=" + before(minAge));
-        }
-        command.add("--");
-        wanted.forEach(one -> command.add(one.text()));
-      }
-      case R -> {
-        command.addAll(
-            List.of("Rscript", "--no-save", "--no-restore", "--no-init-file", "-e", R_INSTALL));
-        wanted.forEach(one -> command.add(one.name()));
-      }
+    if (!request.scripts()) {
+      // A wheel is unpacked; a source distribution runs its own build.
+      options.add("--only-binary=:all:");
     }
-    return command;
+    return options;
   }
 
   /** Prints a line for each, the name and its version if it is there. */

@@ -28,6 +28,7 @@ public enum PackageClient {
   R(Pattern.compile("(?<name>[A-Za-z][A-Za-z0-9.]*[A-Za-z0-9])(?<version>)"), "jsonlite");
 
   private static final int MAX = 214;
+  private static final Pattern SEPARATORS = Pattern.compile("[-_.]+");
 
   private final Pattern grammar;
   private final String example;
@@ -66,6 +67,12 @@ public enum PackageClient {
     @Nullable String version = matcher.group("version");
     return new Requirement(
         matcher.group("name"), version == null || version.isEmpty() ? null : version, text);
+  }
+
+  /** One of the ways to write a name: what is the same for the client is the same for a rule. */
+  String canonical(String name) {
+    String lower = name.toLowerCase(Locale.ROOT);
+    return this == PIP ? SEPARATORS.matcher(lower).replaceAll("-") : lower;
   }
 
   /** Whether this is how a package of this client is written. */

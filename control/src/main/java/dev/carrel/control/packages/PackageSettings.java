@@ -3,7 +3,6 @@ package dev.carrel.control.packages;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * Which packages may be asked for.
@@ -24,26 +23,31 @@ public record PackageSettings(
     return new PackageSettings(List.of(), List.of(), Duration.ZERO, Duration.ofMinutes(10));
   }
 
-  /** Says why not, if this one may not be asked for. */
-  void require(Requirement wanted) {
-    String name = wanted.name().toLowerCase(Locale.ROOT);
+  /**
+   * Says why not, if this one may not be installed.
+   *
+   * @param asked whether somebody asked for it, or something else needs it
+   */
+  void require(PackageClient client, String wanted, boolean asked) {
+    String name = client.canonical(wanted);
+    String which = asked ? "'" + name + "'" : "'" + name + "', which is needed,";
     for (String pattern : deny) {
-      if (matches(pattern, name)) {
+      if (matches(client, pattern, name)) {
         throw SandboxException.invalid(
-            "packages", "'" + name + "' is refused by package.deny: " + pattern);
+            "packages", which + " is refused by package.deny: " + pattern);
       }
     }
-    if (!allow.isEmpty() && allow.stream().noneMatch(pattern -> matches(pattern, name))) {
+    if (!allow.isEmpty() && allow.stream().noneMatch(one -> matches(client, one, name))) {
       throw SandboxException.invalid(
-              "packages", "'" + name + "' is not among those that package.allow names")
+              "packages", which + " is not among those that package.allow names")
           .withHint("the operator of the server can add it to package.allow");
     }
   }
 
-  private static boolean matches(String pattern, String name) {
-    String lower = pattern.toLowerCase(Locale.ROOT);
-    return lower.endsWith("*")
-        ? name.startsWith(lower.substring(0, lower.length() - 1))
-        : name.equals(lower);
+  private static boolean matches(PackageClient client, String pattern, String name) {
+    if (!pattern.endsWith("*")) {
+      return name.equals(client.canonical(pattern));
+    }
+    return name.startsWith(client.canonical(pattern.substring(0, pattern.length() - 1)));
   }
 }

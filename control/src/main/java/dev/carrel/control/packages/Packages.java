@@ -21,6 +21,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -28,8 +29,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Installs packages inside sandboxes, by the clients of the image, through the sandbox's own
@@ -65,35 +68,81 @@ public final class Packages {
     this.events = events;
   }
 
-  /** Installs to the end. A client that fails is a result; a policy that forbids it is not. */
+  /**
+   * Installs to the end: the client says what it would install, the rules look at all of it, and
+   * exactly that is installed. A client that fails is a result; a rule or a policy that forbids it
+   * is not.
+   */
   public Installation install(Caller caller, SandboxId id, InstallPackages request)
       throws InterruptedException {
-    request.requirements().forEach(settings::require);
+    check(request);
+    RunningSandbox sandbox = sandboxes.requireRunning(caller, id);
+    Instant begun = Instant.now();
+    ExecResult ran =
+        run(caller, id, Clients.resolve(request, settings.minAge()), settings.timeout(), null);
+    requireClient(request.client(), ran);
+    List<Installed> installed = List.of();
+    List<Installed> resolved = List.of();
+    if (ran.exitCode() == 0) {
+      Resolution resolution = Resolution.read(request.client(), ran.stdout());
+      require(request, resolution);
+      resolved =
+          resolution.chosen().stream()
+              .map(one -> new Installed(one.name(), one.version()))
+              .toList();
+      if (!resolution.chosen().isEmpty()) {
+        ran = install(caller, id, request, resolution);
+      }
+      installed = ran.exitCode() == 0 ? look(caller, id, request) : List.of();
+    }
+    boolean success =
+        ran.exitCode() == 0 && installed.stream().allMatch(one -> one.version() != null);
+    note(caller, sandbox, request, ran, resolved, success);
+    if (!success) {
+      requirePolicy(caller, id, request.client(), begun);
+    }
+    return new Installation(request.client(), success, ran, installed, resolved);
+  }
+
+  /** Says why not, if this may not even be tried. */
+  public void check(InstallPackages request) {
+    request
+        .requirements()
+        .forEach(wanted -> settings.require(request.client(), wanted.name(), true));
     if (settings.minAge().isPositive() && request.client() == PackageClient.R) {
       throw new SandboxException(
               ErrorCode.NOT_SUPPORTED,
               "R cannot tell how old a release is, and package.min-age asks")
           .withHint("use pip or npm, or have the operator lift package.min-age");
     }
-    RunningSandbox sandbox = sandboxes.requireRunning(caller, id);
-    Instant begun = Instant.now();
-    ExecResult ran =
-        run(caller, id, Clients.install(request, settings.minAge()), settings.timeout());
-    requireClient(request.client(), ran);
-    List<Installed> installed = ran.exitCode() == 0 ? look(caller, id, request) : List.of();
-    boolean success =
-        ran.exitCode() == 0 && installed.stream().allMatch(one -> one.version() != null);
-    note(caller, sandbox, request, ran, installed, success);
-    if (!success) {
-      requirePolicy(caller, id, request.client(), begun);
-    }
-    return new Installation(request.client(), success, ran, installed);
   }
 
-  private ExecResult run(Caller caller, SandboxId id, List<String> command, Duration timeout)
+  private void require(InstallPackages request, Resolution resolution) {
+    PackageClient client = request.client();
+    Set<String> asked =
+        request.requirements().stream()
+            .map(wanted -> client.canonical(wanted.name()))
+            .collect(Collectors.toSet());
+    for (Resolution.Chosen one : resolution.chosen()) {
+      settings.require(client, one.name(), asked.contains(client.canonical(one.name())));
+    }
+  }
+
+  private ExecResult install(
+      Caller caller, SandboxId id, InstallPackages request, Resolution resolution)
       throws InterruptedException {
-    var program = new Command(command, OWN_FOLDER, null, null, timeout, false);
-    return execs.run(caller, id, ExecStart.of(program));
+    String input = request.client() == PackageClient.PIP ? resolution.requirements() : null;
+    return run(caller, id, Clients.install(request, resolution), settings.timeout(), input);
+  }
+
+  private ExecResult run(
+      Caller caller, SandboxId id, List<String> command, Duration timeout, @Nullable String input)
+      throws InterruptedException {
+    ExecStart start = ExecStart.of(new Command(command, OWN_FOLDER, null, null, timeout, false));
+    return execs.run(
+        caller,
+        id,
+        input == null ? start : start.withInput(input.getBytes(StandardCharsets.UTF_8)));
   }
 
   private static void requireClient(PackageClient client, ExecResult ran) {
@@ -112,7 +161,7 @@ public final class Packages {
   /** What is really there; the word of the sandbox, and so only names that were asked for. */
   private List<Installed> look(Caller caller, SandboxId id, InstallPackages request)
       throws InterruptedException {
-    String out = run(caller, id, Clients.versions(request), LOOK).stdout().text();
+    String out = run(caller, id, Clients.versions(request), LOOK, null).stdout().text();
     Map<String, String> versions =
         out.lines()
             .map(line -> line.strip().split(" ", -1))

@@ -3,6 +3,7 @@ package dev.carrel.control.packages;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.carrel.control.exec.CapturedText;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.List;
@@ -67,29 +68,74 @@ class RequirementTest {
   void theOperatorsListsDecide() {
     var rules =
         new PackageSettings(
-            List.of("six", "@own/*"), List.of("@own/bad"), Duration.ZERO, Duration.ofMinutes(1));
+            List.of("six", "zope-*", "@own/*"),
+            List.of("@own/bad", "zope.bad"),
+            Duration.ZERO,
+            Duration.ofMinutes(1));
 
-    rules.require(new Requirement("SIX", null, "SIX"));
-    rules.require(new Requirement("@own/x", "1", "@own/x@1"));
-    for (String name : List.of("@own/bad", "other", "six-more")) {
-      assertThatExceptionOfType(SandboxException.class)
-          .as(name)
-          .isThrownBy(() -> rules.require(new Requirement(name, null, name)));
-    }
+    rules.require(PackageClient.PIP, "SIX", true);
+    rules.require(PackageClient.PIP, "Zope.Interface", true);
+    rules.require(PackageClient.NPM, "@own/x", true);
+    refuses(rules, PackageClient.NPM, "@own/bad");
+    refuses(rules, PackageClient.NPM, "other");
+    refuses(rules, PackageClient.PIP, "six-more");
+    // For pip one and the same name.
+    refuses(rules, PackageClient.PIP, "Zope__Bad");
+  }
+
+  private static void refuses(PackageSettings rules, PackageClient client, String name) {
+    assertThatExceptionOfType(SandboxException.class)
+        .as(name)
+        .isThrownBy(() -> rules.require(client, name, false))
+        .withMessageContaining("which is needed");
   }
 
   @Test
   void namesAreArgumentsAfterTheOptions() {
     var request = new InstallPackages(PackageClient.NPM, List.of("is-odd@3.0.1"), false);
 
-    assertThat(Clients.install(request, Duration.ofDays(1)))
-        .contains("--ignore-scripts")
+    assertThat(Clients.resolve(request, Duration.ofDays(1)))
         .anyMatch(word -> word.startsWith("--before="))
         .endsWith("--", "is-odd@3.0.1");
+    assertThat(Clients.install(request, new Resolution(List.of(), "/tmp/carrel-npm-abcdef")))
+        .contains("--ignore-scripts", "/tmp/carrel-npm-abcdef")
+        .doesNotContain("is-odd@3.0.1");
     assertThat(
-            Clients.install(
+            Clients.resolve(
                 new InstallPackages(PackageClient.PIP, List.of("six==1"), true), Duration.ZERO))
         .doesNotContain("--only-binary=:all:")
         .endsWith("--", "six==1");
+  }
+
+  @Test
+  void whatTheClientChoseIsReadAndInstalledToTheByte() {
+    String digest = "a".repeat(64);
+    Resolution chosen = read(PackageClient.PIP, "six 1.17.0 " + digest + "\nattrs 25.1 " + digest);
+    assertThat(chosen.requirements())
+        .isEqualTo(
+            "six==1.17.0 --hash=sha256:%s\nattrs==25.1 --hash=sha256:%s\n"
+                .formatted(digest, digest));
+    assertThat(read(PackageClient.PIP, "six 1.17.0 -").requirements()).isEqualTo("six==1.17.0\n");
+    assertThat(read(PackageClient.NPM, "@ /tmp/carrel-npm-AbC123\nis-odd 3.0.1 -").place())
+        .isEqualTo("/tmp/carrel-npm-AbC123");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "PIP,six 1 - --index-url=http://evil.example",
+    "PIP,six 1 sha512:00",
+    "PIP,--index-url=http://evil.example 1 -",
+    "PIP,six --pre -",
+    "NPM,@ /workspace/else",
+    "NPM,@ /tmp/carrel-npm-../../e",
+    "NPM,is-odd npm:evil -",
+    "R,words"
+  })
+  void whatIsNoPackageInTheClientsAnswerEndsTheInstall(PackageClient client, String line) {
+    assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> read(client, line));
+  }
+
+  private static Resolution read(PackageClient client, String text) {
+    return Resolution.read(client, new CapturedText(text, text.length(), false));
   }
 }

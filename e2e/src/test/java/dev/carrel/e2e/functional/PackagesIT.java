@@ -30,7 +30,14 @@ class PackagesIT {
   @BeforeAll
   void serve(@TempDir Path folder) throws Exception {
     // Where this runs without the internet, a mirror answers from a range for documentation.
-    server = Carrel.start(folder, Map.of("CARREL_EGRESS_ALLOW_PRIVATE", "203.0.113.0/24"));
+    server =
+        Carrel.start(
+            folder,
+            Map.of(
+                "CARREL_EGRESS_ALLOW_PRIVATE",
+                "203.0.113.0/24",
+                "CARREL_PACKAGE_DENY",
+                "is-buffer"));
     api = new Api(server.address(), server.token());
   }
 
@@ -67,6 +74,54 @@ class PackagesIT {
           install(box, "{\"manager\":\"npm\",\"packages\":[\"is-odd@999.0.0\"]}").json();
       assertThat(missing.get("success").asBoolean()).isFalse();
       assertThat(missing.get("exit_code").asInt()).isNotZero();
+    }
+  }
+
+  @Test
+  void aSandboxBeginsWithItsPackages() {
+    String body =
+        "{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]},\"packages\":["
+            + "{\"manager\":\"npm\",\"packages\":[\"is-odd@3.0.1\"]}]}";
+    Api.Answer made = api.call("POST", "/api/v1/sandboxes", body);
+    assertThat(made.status()).as(made.text()).isEqualTo(201);
+    String id = made.json().get("id").asText();
+    JsonNode npm = made.json().at("/packages/0");
+    assertThat(npm.get("success").asBoolean()).as(npm.toString()).isTrue();
+    // What it needs was chosen with it.
+    assertThat(npm.get("resolved").toString()).contains("is-odd", "is-number");
+    assertThat(api.get("/api/v1/sandboxes/" + id).json().get("packages").isNull()).isTrue();
+    assertThat(
+            api.call(
+                    "POST",
+                    "/api/v1/sandboxes/" + id + "/exec",
+                    "{\"command\":\"node -e \\\"require('is-odd')\\\"\"}")
+                .json()
+                .get("exit_code")
+                .asInt())
+        .isZero();
+    api.call("DELETE", "/api/v1/sandboxes/" + id, "");
+  }
+
+  @Test
+  void rulesSeeWhatAPackageNeedsAndNothingIsLeftOfIt() {
+    long before = api.get("/api/v1/sandboxes").json().get("total").asLong();
+    String body =
+        "{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]},\"packages\":["
+            + "{\"manager\":\"npm\",\"packages\":[\"is-even@1.0.0\"]}]}";
+    Api.Answer refused = api.call("POST", "/api/v1/sandboxes", body);
+    assertThat(refused.status()).as(refused.text()).isEqualTo(422);
+    assertThat(refused.text()).contains("'is-buffer', which is needed, is refused by package.deny");
+    assertThat(api.get("/api/v1/sandboxes").json().get("total").asLong()).isEqualTo(before);
+  }
+
+  @Test
+  void pipInstallsExactlyWhatItChose() {
+    try (Box box = api.create("{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]}}")) {
+      JsonNode pip = install(box, "{\"manager\":\"pip\",\"packages\":[\"attrs==25.3.0\"]}").json();
+      assertThat(pip.get("success").asBoolean()).as(pip.toString()).isTrue();
+      assertThat(pip.at("/packages/0/version").asText()).isEqualTo("25.3.0");
+      assertThat(pip.at("/resolved/0/name").asText()).isEqualTo("attrs");
+      assertThat(box.shell("python3 -c 'import attrs'")).endsWith("exit 0");
     }
   }
 

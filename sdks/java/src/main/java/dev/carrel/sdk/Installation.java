@@ -7,11 +7,14 @@ import org.jspecify.annotations.Nullable;
  * What came of installing packages.
  *
  * @param success whether the client said so, and every package is there
+ * @param packages those asked for, as they are now
+ * @param resolved all that was chosen to be installed for them, with what they depend on
  */
 public record Installation(
     String manager,
     boolean success,
     List<Installed> packages,
+    List<Installed> resolved,
     int exitCode,
     boolean timedOut,
     String stdout,

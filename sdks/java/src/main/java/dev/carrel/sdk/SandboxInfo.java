@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param rootfs read-only, or overlay: commands are root inside and may change it
  * @param secrets names of those that all its processes get
  * @param frozen why it stands still until it is resumed; null: it does not
+ * @param budget what it may use up in all; null: no limit of its own
+ * @param packages what was installed at its making; null in every later answer
  * @param failure why it is not running, if so
  */
 public record SandboxInfo(
@@ -64,6 +66,8 @@ public record SandboxInfo(
     long execTotalMs,
     long bytesUploaded,
     long bytesDownloaded,
+    @Nullable BudgetInfo budget,
+    @Nullable List<Installation> packages,
     @Nullable Failure failure) {
 
   /** Why a sandbox is not running. */

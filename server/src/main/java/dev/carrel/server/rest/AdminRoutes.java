@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.budget.Budgets;
 import dev.carrel.control.sandbox.Bulk;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.SandboxPage;
@@ -29,9 +30,11 @@ final class AdminRoutes {
   private final Sandboxes sandboxes;
   private final Skills skills;
   private final Bulk bulk;
+  private final Budgets budgets;
 
-  AdminRoutes(Sandboxes sandboxes, Skills skills) {
+  AdminRoutes(Sandboxes sandboxes, Skills skills, Budgets budgets) {
     this.sandboxes = sandboxes;
+    this.budgets = budgets;
     this.skills = skills;
     this.bulk = new Bulk(sandboxes);
   }
@@ -62,7 +65,7 @@ final class AdminRoutes {
             query.text("user_id").orElse(null),
             query.text("image").orElse(null));
     SandboxPage page = sandboxes.list(exchange.caller(), asked);
-    exchange.json(200, SandboxRoutes.Page.of(page, skills.of(page.items())));
+    exchange.json(200, SandboxRoutes.Page.of(page, skills.of(page.items()), budgets));
   }
 
   private void many(Exchange exchange, Work work) throws IOException, InterruptedException {

@@ -60,7 +60,7 @@ final class BudgetRoutes {
                 reset(fields))));
   }
 
-  private static Map<Resource, @Nullable Long> limits(Fields fields) {
+  static Map<Resource, @Nullable Long> limits(Fields fields) {
     var limits = new EnumMap<Resource, @Nullable Long>(Resource.class);
     for (Resource resource : Resource.values()) {
       limits.put(resource, fields.wholeNumber(resource.wireName(), 0, Budget.MAX_BYTES));

@@ -25,16 +25,18 @@ public final class PackageRoutes {
   }
 
   private void install(Exchange exchange) throws IOException, InterruptedException {
-    Fields fields = exchange.fields();
-    var request =
-        new InstallPackages(
-            PackageClient.parse(fields.requiredString("manager")),
-            fields.words("packages").orElseThrow(() -> fields.missing("packages")),
-            fields.bool("scripts", false));
+    InstallPackages request = request(exchange.fields());
     exchange.cancelWhenClientLeaves();
     Installation done = packages.install(exchange.caller(), Ids.sandbox(exchange), request);
     exchange.settle();
     exchange.json(200, View.of(done));
+  }
+
+  static InstallPackages request(Fields fields) {
+    return new InstallPackages(
+        PackageClient.parse(fields.requiredString("manager")),
+        fields.words("packages").orElseThrow(() -> fields.missing("packages")),
+        fields.bool("scripts", false));
   }
 
   /** What came of it. */
@@ -42,6 +44,7 @@ public final class PackageRoutes {
       String manager,
       boolean success,
       List<PackageView> packages,
+      List<PackageView> resolved,
       int exitCode,
       boolean timedOut,
       String stdout,
@@ -53,7 +56,8 @@ public final class PackageRoutes {
       return new View(
           done.client().wireName(),
           done.success(),
-          done.installed().stream().map(one -> new PackageView(one.name(), one.version())).toList(),
+          views(done.installed()),
+          views(done.resolved()),
           ran.exitCode(),
           ran.timedOut(),
           ran.stdout().text(),
@@ -61,6 +65,10 @@ public final class PackageRoutes {
           ExecViews.millis(ran.duration()),
           ran.id().value());
     }
+  }
+
+  private static List<PackageView> views(List<Installation.Installed> some) {
+    return some.stream().map(one -> new PackageView(one.name(), one.version())).toList();
   }
 
   record PackageView(String name, @Nullable String version) {}

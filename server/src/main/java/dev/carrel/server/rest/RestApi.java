@@ -31,7 +31,9 @@ public final class RestApi {
   public void addTo(Router router) {
     new ServerRoutes(control.engines(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
-    new SandboxRoutes(control.sandboxes(), control.creates(), control.skills()).addTo(router);
+    new SandboxRoutes(
+            control.sandboxes(), control.furnishings(), control.skills(), control.budgets())
+        .addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes()::images).addTo(router);
     new SettingsRoutes(control.settings(), control.engines(), control.sandboxes()).addTo(router);
     new ApprovalRoutes(control.approvals()).addTo(router);
@@ -40,7 +42,8 @@ public final class RestApi {
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new ImageRoutes(control.images(), control.engines(), control.sandboxes().snapshots())
         .addTo(router);
-    new SnapshotRoutes(control.sandboxes().snapshots(), control.skills()).addTo(router);
+    new SnapshotRoutes(control.sandboxes().snapshots(), control.skills(), control.budgets())
+        .addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new KeyRoutes(control.apiKeys()).addTo(router);
     new QueueRoutes(control.queue()).addTo(router);
@@ -49,7 +52,7 @@ public final class RestApi {
     new EgressRoutes(control.egress()).addTo(router);
     new WebRoutes(control.web()).addTo(router);
     new HostRoutes(control.host()).addTo(router);
-    new AdminRoutes(control.sandboxes(), control.skills()).addTo(router);
+    new AdminRoutes(control.sandboxes(), control.skills(), control.budgets()).addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);

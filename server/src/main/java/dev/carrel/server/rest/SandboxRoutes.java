@@ -1,6 +1,9 @@
 package dev.carrel.server.rest;
 
 import dev.carrel.control.admission.Creates;
+import dev.carrel.control.budget.Budgets;
+import dev.carrel.control.furnish.Furnishing;
+import dev.carrel.control.furnish.Furnishings;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.OnIdle;
@@ -38,12 +41,15 @@ final class SandboxRoutes {
   private static final long MOST = Integer.MAX_VALUE;
 
   private final Sandboxes sandboxes;
-  private final Creates creates;
+  private final Furnishings furnishings;
   private final Skills skills;
+  private final Budgets budgets;
 
-  SandboxRoutes(Sandboxes sandboxes, Creates creates, Skills skills) {
+  SandboxRoutes(
+      Sandboxes sandboxes, Furnishings furnishings, Skills skills, Budgets budgets) {
     this.sandboxes = sandboxes;
-    this.creates = creates;
+    this.furnishings = furnishings;
+    this.budgets = budgets;
     this.skills = skills;
   }
 
@@ -63,15 +69,39 @@ final class SandboxRoutes {
   private void create(Exchange exchange) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
     CreateSandbox request = creation(fields);
+    Furnishing furnishing = furnishing(fields);
     exchange.cancelWhenClientLeaves();
-    Creates.Created created =
-        creates.create(exchange.caller(), request, Keys.of(exchange, fields), exchange::settle);
-    Sandbox sandbox = created.sandbox();
+    Furnishings.Furnished furnished =
+        furnishings.create(
+            exchange.caller(), request, furnishing, Keys.of(exchange, fields), exchange::settle);
+    Creates.Created created = furnished.created();
+    // What was installed may have moved its counters.
+    Sandbox sandbox =
+        furnished.installations().isEmpty()
+            ? created.sandbox()
+            : sandboxes.get(exchange.caller(), created.sandbox().id());
+    List<PackageRoutes.View> installed =
+        furnishing.packages().isEmpty() || !created.made()
+            ? null
+            : furnished.installations().stream().map(PackageRoutes.View::of).toList();
     Keys.replayed(exchange, created.replay());
     exchange
         .header(HeaderNames.LOCATION, ALL + "/" + sandbox.id())
         .header(QUEUED, Double.toString(ExecViews.millis(created.queued())))
-        .json(created.made() ? 201 : 200, view(sandbox));
+        .json(
+            created.made() ? 201 : 200,
+            SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox), installed));
+  }
+
+  private static Furnishing furnishing(Fields fields) {
+    Fields budget = fields.object("budget");
+    List<Fields> installs =
+        fields.has("packages") && !fields.isNull("packages")
+            ? fields.objects("packages")
+            : List.of();
+    return Furnishing.of(
+        budget == null ? Map.of() : BudgetRoutes.limits(budget),
+        installs.stream().map(PackageRoutes::request).toList());
   }
 
   // NullAway does not see the annotation of a nested type's component in a class file.
@@ -110,7 +140,7 @@ final class SandboxRoutes {
                         .orElse(SandboxQuery.SortBy.CREATED_AT),
                     descending(query.text("sort_order").orElse("desc")))
                 .in(query.text("namespace").orElse(null)));
-    exchange.json(200, Page.of(page, skills.of(page.items())));
+    exchange.json(200, Page.of(page, skills.of(page.items()), budgets));
   }
 
   private void get(Exchange exchange) {
@@ -139,7 +169,7 @@ final class SandboxRoutes {
   }
 
   private SandboxView view(Sandbox sandbox) {
-    return SandboxView.of(sandbox, skills.of(sandbox));
+    return SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox));
   }
 
   private static CreateSandbox.Size size(Fields fields) {
@@ -204,14 +234,20 @@ final class SandboxRoutes {
 
   record Page(
       List<SandboxView> items, long total, int page, int pageSize, Map<String, Long> statusCounts) {
-    static Page of(SandboxPage page, Map<SandboxId, List<Installed>> skills) {
+    static Page of(
+        SandboxPage page, Map<SandboxId, List<Installed>> skills, Budgets budgets) {
       var counts = new TreeMap<String, Long>();
       for (SandboxStatus status : SandboxStatus.visible()) {
         counts.put(status.wireName(), page.statusCounts().getOrDefault(status, 0L));
       }
       return new Page(
           page.items().stream()
-              .map(sandbox -> SandboxView.of(sandbox, skills.getOrDefault(sandbox.id(), List.of())))
+              .map(
+                  sandbox ->
+                      SandboxView.of(
+                          sandbox,
+                          skills.getOrDefault(sandbox.id(), List.of()),
+                          budgets.find(sandbox)))
               .toList(),
           page.total(),
           page.page(),

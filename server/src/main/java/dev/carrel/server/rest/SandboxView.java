@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.budget.Budget;
 import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.skill.Installed;
@@ -8,6 +9,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A sandbox on the wire. */
@@ -52,9 +54,24 @@ record SandboxView(
     @Nullable String frozen,
     Map<String, String> metadata,
     List<SkillRoutes.InstalledView> skills,
+    BudgetRoutes.@Nullable View budget,
+    @Nullable List<PackageRoutes.View> packages,
     @Nullable FailureView failure) {
 
-  static SandboxView of(Sandbox sandbox, List<Installed> skills) {
+  static SandboxView of(Sandbox sandbox, List<Installed> skills, Optional<Budget> budget) {
+    return of(sandbox, skills, budget, null);
+  }
+
+  /**
+   * As {@link #of(Sandbox, List, Optional)}.
+   *
+   * @param packages what was installed at its making; null: this is not its making
+   */
+  static SandboxView of(
+      Sandbox sandbox,
+      List<Installed> skills,
+      Optional<Budget> budget,
+      @Nullable List<PackageRoutes.View> packages) {
     Isolation isolation = sandbox.isolation();
     var volume = sandbox.volume();
     var expiry = sandbox.expiry();
@@ -102,6 +119,8 @@ record SandboxView(
         sandbox.frozen(),
         sandbox.metadata(),
         SkillRoutes.InstalledView.of(skills),
+        budget.map(BudgetRoutes.View::of).orElse(null),
+        packages,
         FailureView.of(sandbox.failure()));
   }
 

@@ -1,5 +1,6 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.budget.Budgets;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Snapshot;
 import dev.carrel.control.sandbox.Snapshots;
@@ -21,8 +22,10 @@ final class SnapshotRoutes {
 
   private final Snapshots snapshots;
   private final Skills skills;
+  private final Budgets budgets;
 
-  SnapshotRoutes(Snapshots snapshots, Skills skills) {
+  SnapshotRoutes(Snapshots snapshots, Skills skills, Budgets budgets) {
+    this.budgets = budgets;
     this.snapshots = snapshots;
     this.skills = skills;
   }
@@ -65,14 +68,14 @@ final class SnapshotRoutes {
   private void restore(Exchange exchange) throws IOException {
     var snapshot = new SnapshotId(exchange.fields().requiredString("snapshot_id"));
     Sandbox restored = snapshots.restore(exchange.caller(), Ids.sandbox(exchange), snapshot);
-    exchange.json(200, SandboxView.of(restored, skills.of(restored)));
+    exchange.json(200, SandboxView.of(restored, skills.of(restored), budgets.find(restored)));
   }
 
   private void fork(Exchange exchange) {
     Sandbox made = snapshots.fork(exchange.caller(), Ids.sandbox(exchange));
     exchange
         .header(HeaderNames.LOCATION, "/api/v1/sandboxes/" + made.id())
-        .json(201, SandboxView.of(made, skills.of(made)));
+        .json(201, SandboxView.of(made, skills.of(made), budgets.find(made)));
   }
 
   private static SnapshotId id(Exchange exchange) {

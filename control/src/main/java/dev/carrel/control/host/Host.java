@@ -18,6 +18,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.File;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,6 +53,7 @@ public final class Host {
   private final HostFolders folders;
   private final HostFiles files;
   private final Semaphore places;
+  private final @Nullable HostGroups groups;
 
   public Host(
       HostSettings settings,
@@ -69,6 +71,7 @@ public final class Host {
     this.folders = new HostFolders(settings, dataDirectory);
     this.files = new HostFiles(settings.maxFile().bytes());
     this.places = new Semaphore(settings.maxConcurrent());
+    this.groups = settings.enabled() ? HostGroups.find().orElse(null) : null;
   }
 
   /** Whether anything of it is lent out. */
@@ -189,7 +192,8 @@ public final class Host {
     List<String> words = new ArrayList<>(command.words());
     words.set(0, programs.find(words.getFirst()).file().toString());
     try (HostProcess process =
-        HostProcess.start(words, folder, environment(folder), (int) settings.maxOutput().bytes())) {
+        HostProcess.start(
+            words, folder, environment(folder), (int) settings.maxOutput().bytes(), group())) {
       HostProcess.Ended end = process.await(limit);
       var result =
           new HostResult(
@@ -214,6 +218,19 @@ public final class Host {
                       "none"))
               .withDigest(digest));
       return result;
+    }
+  }
+
+  /** A group that cannot be made where they could be is no reason to run without one. */
+  private @Nullable HostGroup group() {
+    if (groups == null) {
+      return null;
+    }
+    try {
+      return groups.make(settings.maxMemory(), settings.maxProcesses());
+    } catch (IOException e) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED, "no control group for a command: " + e.getMessage(), e);
     }
   }
 

@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,28 +36,42 @@ final class HostProcess implements AutoCloseable {
   private static final int SIGNALLED = 128;
 
   private final Process process;
+  private final @Nullable HostGroup group;
   private final byte[] mark;
   private final Output stdout;
   private final Output stderr;
 
-  private HostProcess(Process process, String mark, int maxOutput) {
+  private HostProcess(Process process, @Nullable HostGroup group, String mark, int maxOutput) {
     this.process = process;
+    this.group = group;
     this.mark = (MARK + "=" + mark).getBytes(StandardCharsets.US_ASCII);
     this.stdout = new Output(process.getInputStream(), maxOutput);
     this.stderr = new Output(process.getErrorStream(), maxOutput);
   }
 
+  /**
+   * @param group what bounds it, and is closed with it; null: the host has none
+   */
   static HostProcess start(
-      List<String> command, Path folder, Map<String, String> environment, int maxOutput) {
+      List<String> command,
+      Path folder,
+      Map<String, String> environment,
+      int maxOutput,
+      @Nullable HostGroup group) {
     String mark = UUID.randomUUID().toString();
-    var builder = new ProcessBuilder(command).directory(folder.toFile());
+    var builder =
+        new ProcessBuilder(group == null ? command : group.command(command))
+            .directory(folder.toFile());
     builder.environment().clear();
     builder.environment().putAll(environment);
     builder.environment().put(MARK, mark);
     builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
     try {
-      return new HostProcess(builder.start(), mark, maxOutput);
+      return new HostProcess(builder.start(), group, mark, maxOutput);
     } catch (IOException e) {
+      if (group != null) {
+        group.close();
+      }
       throw new SandboxException(
           ErrorCode.INVALID_INPUT, "the command cannot be started: " + e.getMessage(), e);
     }
@@ -94,9 +109,19 @@ final class HostProcess implements AutoCloseable {
     kill();
     stdout.close();
     stderr.close();
+    if (group != null) {
+      group.close();
+    }
   }
 
   private void kill() {
+    if (group != null) {
+      try {
+        group.kill();
+      } catch (IOException e) {
+        LOG.warn("the control group of a command on the host cannot be killed", e);
+      }
+    }
     Set<ProcessHandle> known = new HashSet<>();
     // Until nobody is left: one that is being killed may have forked a moment before.
     for (int i = 0; i < MAX_SWEEPS; i++) {

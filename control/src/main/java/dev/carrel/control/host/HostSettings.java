@@ -22,6 +22,8 @@ import java.util.Map;
  * @param maxOutput kept of each stream of a command
  * @param maxFile the largest file that is read, written or copied
  * @param maxConcurrent commands at once
+ * @param maxMemory of a command and all that it starts, where the host has control groups
+ * @param maxProcesses of a command, itself among them; the same
  */
 public record HostSettings(
     boolean enabled,
@@ -36,7 +38,9 @@ public record HostSettings(
     Duration maxTimeout,
     DataSize maxOutput,
     DataSize maxFile,
-    int maxConcurrent) {
+    int maxConcurrent,
+    DataSize maxMemory,
+    int maxProcesses) {
   /** Those that only tell something. */
   public static final List<String> USUALLY_ALLOWED =
       List.of(
@@ -117,6 +121,8 @@ public record HostSettings(
         Duration.ofMinutes(10),
         DataSize.ofMebibytes(1),
         DataSize.ofMebibytes(10),
-        4);
+        4,
+        DataSize.ofMebibytes(1024),
+        256);
   }
 }

@@ -19,6 +19,7 @@ import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -89,7 +90,9 @@ final class HostIT {
             Duration.ofMinutes(1),
             new DataSize(64 * 1024),
             new DataSize(100_000),
-            2);
+            2,
+            DataSize.ofMebibytes(64),
+            16);
     opened.add(new ControlFixture(settings -> settings.withHost(change.apply(on))));
     return fixture().control().host();
   }
@@ -117,7 +120,9 @@ final class HostIT {
         old.maxTimeout(),
         old.maxOutput(),
         old.maxFile(),
-        old.maxConcurrent());
+        old.maxConcurrent(),
+        old.maxMemory(),
+        old.maxProcesses());
   }
 
   private static HostCommand command(String... words) {
@@ -271,6 +276,28 @@ final class HostIT {
     assertThat(late.stdout()).isEqualTo("begun");
     assertGone(pids);
     assertThat(records("host.exec").getFirst().entry().outcome().cause()).isEqualTo("timed_out");
+  }
+
+  @Test
+  void aCommandHoldsNoMoreThanItMayAndLeavesNoGroup() throws Exception {
+    Host host = host(on -> with(on, patterns("perl -e *", "cat *"), List.of()));
+    HostGroups groups = HostGroups.find().orElseThrow();
+    String forks = "for (1..100) { my $p = fork; last unless defined $p; sleep 600 if !$p; $n++ }";
+    HostResult bomb = host.exec(AGENT, command("perl", "-e", forks + " print $n"));
+    assertThat(Integer.parseInt(bomb.stdout())).isBetween(1, 15);
+    HostResult greedy =
+        host.exec(AGENT, command("perl", "-e", "my $x = 'x' x (256 << 20); print length $x"));
+    assertThat(greedy.stdout()).isEmpty();
+    assertThat(greedy.code()).isEqualTo(137);
+    HostResult modest =
+        host.exec(AGENT, command("perl", "-e", "my $x = 'x' x (8 << 20); print length $x"));
+    assertThat(modest.stdout()).isEqualTo(Integer.toString(8 << 20));
+    String pattern = "carrel-host-" + ProcessHandle.current().pid() + "-*";
+    for (Path folder : List.of(groups.memory(), groups.processes())) {
+      try (DirectoryStream<Path> left = Files.newDirectoryStream(folder, pattern)) {
+        assertThat(left).isEmpty();
+      }
+    }
   }
 
   private static void assertGone(Path pids) throws IOException {
@@ -441,7 +468,9 @@ final class HostIT {
                     on.maxTimeout(),
                     on.maxOutput(),
                     on.maxFile(),
-                    2));
+                    2,
+                    on.maxMemory(),
+                    on.maxProcesses()));
     assertThat(read(host, lent.resolve("note"))).isEqualTo("hello");
     for (String path : List.of("/dev/zero", "/proc/self/environ", "/proc/self/mem", "/sys/power")) {
       refused(ErrorCode.FORBIDDEN, () -> read(host, Path.of(path)));

@@ -28,7 +28,9 @@ final class HostKeys {
         settings.duration("host.max-timeout", usual.maxTimeout()),
         size(settings, "host.max-output", usual.maxOutput()),
         size(settings, "host.max-file", usual.maxFile()),
-        settings.number("host.max-concurrent", usual.maxConcurrent(), 1, 64));
+        settings.number("host.max-concurrent", usual.maxConcurrent(), 1, 64),
+        settings.size("host.max-memory", usual.maxMemory()),
+        settings.number("host.max-processes", usual.maxProcesses(), 1, 32768));
   }
 
   private static List<CommandPattern> patterns(

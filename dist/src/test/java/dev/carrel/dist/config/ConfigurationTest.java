@@ -247,7 +247,9 @@ class ConfigurationTest {
             "host.max-timeout", "802s",
             "host.max-output", "803KiB",
             "host.max-file", "804KiB",
-            "host.max-concurrent", "5"));
+            "host.max-concurrent", "5",
+            "host.max-memory", "805MiB",
+            "host.max-processes", "33"));
     ALL.put("egress.upstream-ca", "/etc/corp/ca.pem");
   }
 
@@ -573,7 +575,9 @@ class ConfigurationTest {
                 Duration.ofSeconds(802),
                 new DataSize(803 * 1024),
                 new DataSize(804 * 1024),
-                5));
+                5,
+                new DataSize(805L << 20),
+                33));
     assertThatThrownBy(
             () ->
                 Configuration.from(

@@ -47,7 +47,9 @@ class HostRoutesTest {
             Duration.ofSeconds(60),
             DataSize.ofMebibytes(1),
             DataSize.ofMebibytes(1),
-            4);
+            4,
+            off.maxMemory(),
+            off.maxProcesses());
     server = LiveServer.start(LiveServer.settings(), defaults -> defaults.withHost(on));
   }
 

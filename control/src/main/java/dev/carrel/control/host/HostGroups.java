@@ -73,7 +73,7 @@ record HostGroups(Path memory, Path processes, boolean second) {
       return Optional.empty();
     }
     // A group of version 2 with processes in it has no groups with limits below it, but the top.
-    Path parent = own.equals(point) ? own : own.getParent();
+    Path parent = own.equals(point) ? own : own.resolve("..").normalize();
     return Optional.of(new HostGroups(parent, parent, true));
   }
 

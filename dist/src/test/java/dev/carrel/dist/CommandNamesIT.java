@@ -40,6 +40,8 @@ class CommandNamesIT {
           entry("inspect_state", "inspect"),
           entry("validate_code", "validate"),
           entry("install_package", "install"),
+          entry("install_skills", "skills install"),
+          entry("list_skills", "skills list"),
           entry("bridge_data", "bridge"),
           entry("import_files", "import"),
           entry("export_files", "export"),

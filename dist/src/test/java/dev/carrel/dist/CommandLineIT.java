@@ -263,7 +263,8 @@ class CommandLineIT {
 
   @Test
   void aSkillIsKeptGivenAndRemoved(@TempDir Path folder) throws IOException {
-    Path skill = Files.createDirectories(folder.resolve("greet/scripts")).resolveSibling("SKILL.md");
+    Path skill =
+        Files.createDirectories(folder.resolve("greet/scripts")).resolveSibling("SKILL.md");
     Files.writeString(skill, "---\nname: greet\ndescription: Says hello.\n---\nHow.\n");
     Files.writeString(folder.resolve("greet/scripts/say.sh"), "echo hello\n");
     Outcome added = desk.carrel("skills", "add", folder.resolve("greet").toString());

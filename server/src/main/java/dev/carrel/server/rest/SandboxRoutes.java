@@ -45,8 +45,7 @@ final class SandboxRoutes {
   private final Skills skills;
   private final Budgets budgets;
 
-  SandboxRoutes(
-      Sandboxes sandboxes, Furnishings furnishings, Skills skills, Budgets budgets) {
+  SandboxRoutes(Sandboxes sandboxes, Furnishings furnishings, Skills skills, Budgets budgets) {
     this.sandboxes = sandboxes;
     this.furnishings = furnishings;
     this.budgets = budgets;
@@ -234,8 +233,7 @@ final class SandboxRoutes {
 
   record Page(
       List<SandboxView> items, long total, int page, int pageSize, Map<String, Long> statusCounts) {
-    static Page of(
-        SandboxPage page, Map<SandboxId, List<Installed>> skills, Budgets budgets) {
+    static Page of(SandboxPage page, Map<SandboxId, List<Installed>> skills, Budgets budgets) {
       var counts = new TreeMap<String, Long>();
       for (SandboxStatus status : SandboxStatus.visible()) {
         counts.put(status.wireName(), page.statusCounts().getOrDefault(status, 0L));

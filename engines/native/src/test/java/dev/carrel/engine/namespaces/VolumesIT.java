@@ -96,9 +96,7 @@ final class VolumesIT extends MachineTests {
     Eventually.holds("one is made ahead", SOON, () -> spares() == 1);
 
     Eventually.holds(
-        "it is gone",
-        SOON,
-        () -> spares() == 0 && Leftovers.loops(runDirectory()).size() == 1);
+        "it is gone", SOON, () -> spares() == 0 && Leftovers.loops(runDirectory()).size() == 1);
   }
 
   @Test
@@ -132,7 +130,8 @@ final class VolumesIT extends MachineTests {
   }
 
   private int spares() {
-    String[] names = runDirectory().resolve("volumes").toFile().list((_, name) -> name.startsWith("spare-"));
+    String[] names =
+        runDirectory().resolve("volumes").toFile().list((_, name) -> name.startsWith("spare-"));
     return names == null ? 0 : names.length;
   }
 

@@ -212,6 +212,12 @@ link_target(const struct stat *status, int parent, const char *name, char buffer
 bool
 put_entry(struct operation *op, const char *path, const struct stat *status, const char *target)
 {
+	return put_entry_at(op, path, status, target, -1, NULL);
+}
+
+bool
+put_entry_at(struct operation *op, const char *path, const struct stat *status, const char *target, int parent, const char *name)
+{
 	struct writer *out = &op->out;
 	size_t length = strlen(path);
 	if (length > PATH_LIMIT * 2)
@@ -227,6 +233,8 @@ put_entry(struct operation *op, const char *path, const struct stat *status, con
 	if (target != NULL)
 		put_string(out, 57, target);
 	put_int(out, 58, (int64_t)status->st_ino);
+	if (op->attributes && name != NULL && S_ISREG(status->st_mode))
+		put_attributes(out, parent, name);
 	frame_end(out);
 	return true;
 }

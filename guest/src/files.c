@@ -27,7 +27,7 @@ serve_stat(struct operation *op)
 		return;
 	}
 	char target[TARGET_SIZE];
-	put_entry(op, path, &status, link_target(&status, place.parent, place.name, target));
+	put_entry_at(op, path, &status, link_target(&status, place.parent, place.name, target), place.parent, place.name);
 	put_ok(op);
 }
 
@@ -254,7 +254,7 @@ files_serve(int connection, uint8_t type, struct bytes payload, const struct gue
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a write past RLIMIT_FSIZE is then an error that can be told */
 	umask(0);
-	if (take_root(&op))
+	if (take_root(&op) && ask_flag(&op, 4, "attributes", false, &op.attributes))
 		dispatch(&op, type);
 	answer_flush(&op);
 	free_text(&op.root);

@@ -42,6 +42,7 @@ struct operation {
 	const char *workspace; /* where a relative path starts when there is no root */
 	char *root;	       /* paths stay beneath it; NULL: anywhere the sandbox's user may go */
 	struct writer out;
+	bool attributes;       /* entries are told with them */
 	bool gone; /* the host hung up: nothing more is worth doing */
 };
 
@@ -69,6 +70,8 @@ void fail_errno(struct operation *op, int error, const char *doing, const char *
 
 /* Adds an ENTRY, with the target of a link or NULL. False when the path is too long for a frame. */
 bool put_entry(struct operation *op, const char *path, const struct stat *status, const char *target);
+/* The same for what is at a name in a folder, with its attributes where the request asks for them. */
+bool put_entry_at(struct operation *op, const char *path, const struct stat *status, const char *target, int parent, const char *name);
 #define TARGET_SIZE 4097
 /* Where a link points, in the buffer; NULL when it is none. */
 const char *link_target(const struct stat *status, int parent, const char *name, char buffer[TARGET_SIZE]);
@@ -81,6 +84,11 @@ bool answer_pass(struct operation *op);
 bool answer_flush(struct operation *op);
 /* Asks the socket whether the host hung up; cheap enough for every thousandth step of a walk. */
 bool host_gone(struct operation *op);
+
+/* attributes.c. Gives a new file those that the request has: 0, or an errno. */
+int attributes_set(const struct operation *op, int fd);
+bool attributes_asked(const struct operation *op);
+void put_attributes(struct writer *out, int parent, const char *name);
 
 /* "base/name", or just name when base is empty. NULL when memory is short. */
 char *join_path(const char *base, const char *name);

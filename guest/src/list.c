@@ -141,7 +141,7 @@ list(struct listing *listing, int fd, const char *path, int64_t depth)
 		}
 		char *entry CLEANUP(free_text) = join_path(path, names.names[i]);
 		const char *points = link_target(&status, fd, names.names[i], target);
-		if (entry == NULL || !put_entry(listing->op, entry, &status, points)) {
+		if (entry == NULL || !put_entry_at(listing->op, entry, &status, points, fd, names.names[i])) {
 			note_unreadable(&listing->unreadable, path);
 			continue;
 		}

@@ -106,7 +106,8 @@ done(struct operation *op, const struct transfer *transfer)
 		return;
 	}
 	char target[TARGET_SIZE];
-	put_entry(op, transfer->to_path, &status, link_target(&status, transfer->to.parent, transfer->to.name, target));
+	put_entry_at(op, transfer->to_path, &status, link_target(&status, transfer->to.parent, transfer->to.name, target),
+	    transfer->to.parent, transfer->to.name);
 	put_ok(op);
 }
 

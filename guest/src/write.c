@@ -42,6 +42,10 @@ parse(struct operation *op, struct write_request *request)
 	    !ask_int(op, 14, "size", -1, -1, INT64_MAX, &request->size) ||
 	    !ask_flag(op, 15, "if_absent", false, &request->if_absent))
 		return false;
+	if (request->append && attributes_asked(op)) {
+		fail(op, "bad_request", 0, "attributes are given to whole files, not to what is appended");
+		return false;
+	}
 	request->has_mode = field_find(op->request, 11, &raw);
 	request->mode = (mode_t)mode;
 	return true;
@@ -215,6 +219,8 @@ replace(struct operation *op, struct write_request *request, const struct place 
 	int error = draft_open(place->parent, &draft) < 0 ? errno : 0;
 	if (error == 0)
 		error = receive(op, request, draft.fd, &received);
+	if (error == 0)
+		error = attributes_set(op, draft.fd);
 	if (error == 0 && fchmod(draft.fd, mode) < 0)
 		error = errno;
 	/* On the disk before it has its name, and the name before anybody is told: on a volume the host's disk may be full

@@ -182,6 +182,22 @@ if (newest) {
   })
 }
 
+if (newest) {
+  await step('metadata of files', async () => {
+    const metadata = { colour: 'blue', owner: 'me = you' }
+    const info = await box.files.write('tags/one.txt', 'tagged', { metadata: { Colour: 'blue', owner: 'me = you' } })
+    assert.deepEqual(info.metadata, metadata)
+    assert.deepEqual((await box.files.getInfo('tags/one.txt')).metadata, metadata)
+    assert.deepEqual((await box.files.list('tags')).map((one) => one.metadata), [metadata])
+    const inside = await box.commands.run(`python3 -c "import os; print(os.getxattr('tags/one.txt', 'user.e2b.colour'))"`)
+    assert.equal(inside.stdout.trim(), "b'blue'")
+    assert.deepEqual((await box.files.rename('tags/one.txt', 'tags/two.txt')).metadata, metadata)
+    await box.files.write('tags/two.txt', 'another')
+    assert.equal((await box.files.getInfo('tags/two.txt')).metadata, undefined)
+    await assert.rejects(box.files.write('tags/big', 'x', { metadata: { k: 'v'.repeat(5000) } }), /4096/)
+  })
+}
+
 await step('what is not there', async () => {
   await assert.rejects(box.files.read('nowhere'), (error) => /NotFound/.test(error.constructor.name))
   assert.equal(await box.files.exists('nowhere'), false)

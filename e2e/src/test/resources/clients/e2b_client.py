@@ -148,6 +148,11 @@ async def files(half):
     assert (await got(files.rename("many/a.txt", "elsewhere/a.txt"))).path == "/home/user/elsewhere/a.txt"
     await got(files.remove("elsewhere"))
     await fails(e2b.NotFoundException, lambda: files.read("elsewhere/a.txt"))
+    if newest:
+        await got(files.write("tagged.txt", "x", metadata={"Colour": "blue"}))
+        assert (await got(files.get_info("tagged.txt"))).metadata == {"colour": "blue"}
+        await got(files.write("tagged.txt", "y"))
+        assert not (await got(files.get_info("tagged.txt"))).metadata
 
 
 @step

@@ -4,7 +4,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -87,6 +89,28 @@ final class Fields {
       throw new Malformed("field " + tag + " has " + value.length + " bytes, at most " + max);
     }
     return new String(value, StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Every text with this tag, with whatever is not UTF-8 replaced.
+   *
+   * @param most bytes of all together
+   */
+  List<String> texts(int tag, int max, int most) throws Malformed {
+    var found = new ArrayList<String>();
+    int total = 0;
+    for (int at = 0; at < payload.length; at += HEADER + lengthAt(at)) {
+      if ((payload[at] & 0xFF) != tag) {
+        continue;
+      }
+      int length = lengthAt(at);
+      total += length;
+      if (length > max || total > most) {
+        throw new Malformed("the fields " + tag + " have more than " + most + " bytes");
+      }
+      found.add(new String(payload, at + HEADER, length, StandardCharsets.UTF_8));
+    }
+    return found;
   }
 
   Name path(int tag) throws Malformed {

@@ -1,6 +1,7 @@
 package dev.carrel.guest;
 
 import java.time.Instant;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  *     reached by a command, or removed with its folder
  * @param mode permission bits
  * @param target of a link
+ * @param attributes what was given with the file when it was written, if asked for: see {@link
+ *     GuestFiles#withAttributes}
  */
 public record FileEntry(
     String path,
@@ -23,7 +26,12 @@ public record FileEntry(
     long gid,
     Instant modified,
     @Nullable String target,
-    long inode) {
+    long inode,
+    Map<String, String> attributes) {
+
+  public FileEntry {
+    attributes = Map.copyOf(attributes);
+  }
 
   /** What kind of node. */
   public enum Type {

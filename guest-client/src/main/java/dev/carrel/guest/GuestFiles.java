@@ -5,7 +5,9 @@ import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -21,13 +23,20 @@ public final class GuestFiles {
   private static final int MAX_PATTERN = 4096;
   private static final int MAX_OWNER_BITS = 32;
   private static final int TYPE_LENGTH = 1;
+  private static final int MAX_ATTRIBUTES = 8192;
 
   private final Guest guest;
   private final @Nullable String root;
+  private final boolean attributes;
 
   GuestFiles(Guest guest, @Nullable String root) {
+    this(guest, root, false);
+  }
+
+  private GuestFiles(Guest guest, @Nullable String root, boolean attributes) {
     this.guest = guest;
     this.root = root;
+    this.attributes = attributes;
   }
 
   /**
@@ -35,7 +44,12 @@ public final class GuestFiles {
    * leads out is a {@code PERMISSION_DENIED}, whatever is swapped for links meanwhile.
    */
   public GuestFiles beneath(String folder) {
-    return new GuestFiles(guest, Checks.path("root", folder));
+    return new GuestFiles(guest, Checks.path("root", folder), attributes);
+  }
+
+  /** The same files, told with their attributes where they are looked at, listed or moved. */
+  public GuestFiles withAttributes() {
+    return new GuestFiles(guest, root, true);
   }
 
   /** What is at this path; a link's target is looked at, not the link. */
@@ -85,6 +99,7 @@ public final class GuestFiles {
             .put(15, write.ifAbsent());
     write.mode().ifPresent(mode -> request.put(11, mode));
     write.size().ifPresent(size -> request.put(14, size));
+    write.attributes().forEach((key, value) -> request.put(16, "metadata", key + "=" + value));
     return new FileUpload(guest.connect(request), write.path());
   }
 
@@ -219,7 +234,20 @@ public final class GuestFiles {
         fields.integer(55, 0, (1L << MAX_OWNER_BITS) - 1),
         Instant.ofEpochSecond(0, fields.integer(56).orElse(0)),
         fields.text(57, Fields.MAX_PATH),
-        fields.integer(58).orElse(0));
+        fields.integer(58).orElse(0),
+        attributes(fields));
+  }
+
+  /** Whoever is inside can set them too, so they may be anything. */
+  private static Map<String, String> attributes(Fields fields) throws Malformed {
+    var found = new HashMap<String, String>();
+    for (String text : fields.texts(59, MAX_ATTRIBUTES, MAX_ATTRIBUTES)) {
+      int equals = text.indexOf('=');
+      if (equals > 0) {
+        found.put(text.substring(0, equals), text.substring(equals + 1));
+      }
+    }
+    return found;
   }
 
   private static GrepResult.Line line(Fields fields, int maxLine) throws IOException {
@@ -271,6 +299,9 @@ public final class GuestFiles {
 
   private Request request(int type) {
     var request = new Request(type);
+    if (attributes) {
+      request.put(Wire.TAG_ATTRIBUTES, true);
+    }
     return root == null ? request : request.path(Wire.TAG_ROOT, "root", root);
   }
 

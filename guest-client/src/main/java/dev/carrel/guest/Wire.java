@@ -50,6 +50,7 @@ final class Wire {
   static final int TAG_VERSION = 1;
   static final int TAG_TOKEN = 2;
   static final int TAG_ROOT = 3;
+  static final int TAG_ATTRIBUTES = 4;
   static final int TAG_ROWS = 17;
   static final int TAG_COLUMNS = 18;
   static final int TAG_TRUNCATED = 20;

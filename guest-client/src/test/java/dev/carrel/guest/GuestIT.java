@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -231,6 +232,46 @@ final class GuestIT {
     assertThat(listing.entries().getFirst().path()).endsWith("a\ufffdb");
     assertThat(listing.entries().getFirst().exact()).isFalse();
     assertThat(output("rm a*")).isEmpty();
+  }
+
+  @Test
+  void attributesAreKeptUntilAFileIsWrittenAnew() {
+    GuestFiles files = guest.files();
+    FileWrite write =
+        FileWrite.to("tagged").withAttributes(Map.of("colour", "blue", "note", "a = b"));
+    files.write(write, new byte[1]);
+
+    assertThat(files.stat("tagged").attributes()).as("not asked for").isEmpty();
+    GuestFiles asking = files.withAttributes();
+    assertThat(asking.stat("tagged").attributes()).isEqualTo(write.attributes());
+    assertThat(asking.list(".", 1, 100).entries())
+        .filteredOn(entry -> entry.path().endsWith("tagged"))
+        .singleElement()
+        .extracting(FileEntry::attributes)
+        .isEqualTo(write.attributes());
+    assertThat(asking.move("tagged", "moved", OnExisting.FAIL).attributes())
+        .isEqualTo(write.attributes());
+    files.write(FileWrite.to("moved"), new byte[1]);
+    assertThat(asking.stat("moved").attributes()).isEmpty();
+  }
+
+  @Test
+  void attributesThatNoFileCanHaveAreRefusedAndLeaveTheOldOne() {
+    GuestFiles files = guest.files();
+    files.write(FileWrite.to("kept"), new byte[3]);
+
+    for (Map<String, String> wrong : List.of(Map.of("k", "v".repeat(5000)), Map.of("", "v"))) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> files.write(FileWrite.to("kept").withAttributes(wrong), new byte[1]));
+    }
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () ->
+                files.write(
+                    FileWrite.to("kept").withAppend(true).withAttributes(Map.of("k", "v")),
+                    new byte[1]))
+        .withMessageContaining("append");
+    assertThat(files.stat("kept").size()).isEqualTo(3);
   }
 
   @Test

@@ -2,6 +2,8 @@ package dev.carrel.control.files;
 
 import dev.carrel.control.redact.Redaction;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 
 /** From the guest's words to ours. */
 final class Entries {
@@ -17,13 +19,23 @@ final class Entries {
         entry.mode(),
         entry.modified(),
         redaction.textOrNull(entry.target()),
-        etag(entry.modified(), entry.size(), entry.inode()));
+        etag(entry.modified(), entry.size(), entry.inode()),
+        attributes(entry, redaction));
   }
 
   static FileListing of(dev.carrel.guest.FileListing listing, Redaction redaction) {
     return new FileListing(
         listing.entries().stream().map(entry -> of(entry, redaction)).toList(),
         listing.truncated());
+  }
+
+  private static Map<String, String> attributes(
+      dev.carrel.guest.FileEntry entry, Redaction redaction) {
+    var shown = new HashMap<String, String>();
+    entry
+        .attributes()
+        .forEach((key, value) -> shown.put(redaction.text(key), redaction.text(value)));
+    return shown;
   }
 
   private static FileEntry.Type type(dev.carrel.guest.FileEntry.Type type) {

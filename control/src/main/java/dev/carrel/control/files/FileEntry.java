@@ -2,6 +2,7 @@ package dev.carrel.control.files;
 
 import java.time.Instant;
 import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param path absolute, inside the sandbox
  * @param target of a link
  * @param etag changes when the content may have
+ * @param attributes kept beside the content, if asked for: see {@link Files#withAttributes}
  */
 public record FileEntry(
     String path,
@@ -19,10 +21,15 @@ public record FileEntry(
     int mode,
     Instant modifiedAt,
     @Nullable String target,
-    String etag) {
+    String etag,
+    Map<String, String> attributes) {
+
+  public FileEntry {
+    attributes = Map.copyOf(attributes);
+  }
 
   FileEntry withTarget(@Nullable String newTarget) {
-    return new FileEntry(path, name, type, size, mode, modifiedAt, newTarget, etag);
+    return new FileEntry(path, name, type, size, mode, modifiedAt, newTarget, etag, attributes);
   }
 
   /** What a path names. */

@@ -37,11 +37,22 @@ public final class Files {
   private final Sandboxes sandboxes;
   private final FileSettings settings;
   private final Audit audit;
+  private final boolean attributes;
 
   public Files(Sandboxes sandboxes, FileSettings settings, Audit audit) {
+    this(sandboxes, settings, audit, false);
+  }
+
+  private Files(Sandboxes sandboxes, FileSettings settings, Audit audit, boolean attributes) {
     this.sandboxes = sandboxes;
     this.settings = settings;
     this.audit = audit;
+    this.attributes = attributes;
+  }
+
+  /** The same files, told with their attributes where they are looked at, listed or moved. */
+  public Files withAttributes() {
+    return new Files(sandboxes, settings, audit, true);
   }
 
   public FileEntry stat(Caller caller, SandboxId sandbox, String path) {
@@ -131,7 +142,8 @@ public final class Files {
           FileWrite.to(inside)
               .withMode(options.mode())
               .withAppend(options.append())
-              .withIfAbsent(options.ifAbsent());
+              .withIfAbsent(options.ifAbsent())
+              .withAttributes(options.attributes());
       if (options.size() != null) {
         write = write.withSize(options.size());
       }
@@ -289,7 +301,7 @@ public final class Files {
       BiFunction<GuestFiles, Redaction, T> work) {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
-      T done = work.apply(running.guest().files(), running.redaction());
+      T done = work.apply(files(running), running.redaction());
       note(caller, running, verb, details, path);
       return done;
     } catch (SandboxException e) {
@@ -313,7 +325,7 @@ public final class Files {
       Caller caller, SandboxId sandbox, BiFunction<GuestFiles, Redaction, T> question) {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try {
-      return question.apply(running.guest().files(), running.redaction());
+      return question.apply(files(running), running.redaction());
     } catch (SandboxException e) {
       throw running.explain(e);
     }
@@ -355,6 +367,11 @@ public final class Files {
     return new SandboxException(
             ErrorCode.TOO_LARGE, "the file is larger than " + max + " bytes, the most one may have")
         .withHint("split it, or raise file.max-upload");
+  }
+
+  private GuestFiles files(RunningSandbox running) {
+    GuestFiles files = running.guest().files();
+    return attributes ? files.withAttributes() : files;
   }
 
   private static void checkRange(String field, int value, int max) {

@@ -30,6 +30,7 @@ final class EntryInfos {
                 Timestamp.newBuilder()
                     .setSeconds(modified.getEpochSecond())
                     .setNanos(modified.getNano()));
+    info.putAllMetadata(entry.attributes());
     if (entry.target() != null) {
       info.setSymlinkTarget(asked.shown(entry.target()));
     }

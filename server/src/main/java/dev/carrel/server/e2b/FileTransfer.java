@@ -26,10 +26,12 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
 
 /** {@code /files}: whole files, by token or by a signed link. */
 final class FileTransfer {
@@ -114,16 +116,22 @@ final class FileTransfer {
     Target target = admit(exchange, Operation.WRITE);
     String type = exchange.header(HeaderNames.CONTENT_TYPE).orElse("");
     var written = new ArrayList<Written>();
+    Map<String, String> metadata = Metadata.of(exchange);
     InputStream body = unpacked(exchange);
     if (!type.toLowerCase(Locale.ROOT).startsWith(FORM)) {
-      written.add(write(target, requirePath(exchange), body));
+      written.add(write(target, requirePath(exchange), body, metadata));
     } else {
-      parts(exchange, target, new Multipart(body, type), written);
+      parts(exchange, target, new Multipart(body, type), metadata, written);
     }
     Wire.json(exchange, 200, written);
   }
 
-  private void parts(Exchange exchange, Target target, Multipart multipart, List<Written> written)
+  private void parts(
+      Exchange exchange,
+      Target target,
+      Multipart multipart,
+      Map<String, String> metadata,
+      List<Written> written)
       throws IOException {
     for (Multipart.Part part = multipart.next(); part != null; part = multipart.next()) {
       if (!part.name().equals("file")) {
@@ -136,15 +144,18 @@ final class FileTransfer {
       if (path.isEmpty()) {
         throw SandboxException.invalid("path", "is required");
       }
-      written.add(write(target, path, part.content()));
+      written.add(write(target, path, part.content(), metadata));
     }
   }
 
-  private Written write(Target target, String path, InputStream content) throws IOException {
+  private Written write(
+      Target target, String path, InputStream content, Map<String, String> metadata)
+      throws IOException {
     Home home = Home.of(path);
-    FileEntry entry =
-        files.write(target.caller, target.sandbox, home.inside(), content, WriteFile.plain());
-    return new Written(home.shown(entry.path()), entry.name(), "file");
+    WriteFile options = WriteFile.plain().withAttributes(metadata);
+    FileEntry entry = files.write(target.caller, target.sandbox, home.inside(), content, options);
+    return new Written(
+        home.shown(entry.path()), entry.name(), "file", metadata.isEmpty() ? null : metadata);
   }
 
   private static InputStream unpacked(Exchange exchange) throws IOException {
@@ -196,5 +207,5 @@ final class FileTransfer {
   private record Target(Caller caller, SandboxId sandbox) {}
 
   /** What was written, as clients want to hear of it. */
-  record Written(String path, String name, String type) {}
+  record Written(String path, String name, String type, @Nullable Map<String, String> metadata) {}
 }

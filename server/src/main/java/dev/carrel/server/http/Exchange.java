@@ -3,6 +3,7 @@ package dev.carrel.server.http;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.spi.SandboxException;
+import io.helidon.http.Header;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
@@ -18,6 +19,7 @@ import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -139,6 +141,18 @@ public final class Exchange {
   /** All values, one a line as they came. */
   public List<String> headers(HeaderName name) {
     return request.headers().contains(name) ? request.headers().get(name).allValues() : List.of();
+  }
+
+  /** Those whose name begins so: what follows it, in small letters, and the first value. */
+  public Map<String, String> headersAfter(String prefix) {
+    var found = new HashMap<String, String>();
+    for (Header header : request.headers()) {
+      String name = header.headerName().lowerCase();
+      if (name.startsWith(prefix) && name.length() > prefix.length()) {
+        found.put(name.substring(prefix.length()), header.get());
+      }
+    }
+    return found;
   }
 
   /** Whether the caller asks for this type by name. */

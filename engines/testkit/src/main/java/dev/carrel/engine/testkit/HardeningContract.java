@@ -222,7 +222,9 @@ public abstract class HardeningContract {
     } else {
       assertThat(guest.stdout().lines().toList()).hasSize(3).allMatch(l -> l.contains("denied"));
     }
-    assertThat(shell("sleep 9 & " + OPEN_ALL.formatted("$!")).stdout())
+    String another = // not before it has become one
+        "sleep 9 & for i in $(seq 500); do grep -q sleep /proc/$!/comm && break; sleep 0.01; done; ";
+    assertThat(shell(another + OPEN_ALL.formatted("$!")).stdout())
         .as("positive control: of its own it can")
         .isNotEmpty();
     assertThat(shell("ls /proc/self/fd").stdout()).as("positive control").contains("0");

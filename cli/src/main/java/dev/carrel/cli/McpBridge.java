@@ -34,6 +34,8 @@ final class McpBridge implements AutoCloseable {
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final int SERVER_ERROR = -32603;
   private static final int PARSE_ERROR = -32700;
+  private static final int BAD_REQUEST = -32600;
+  private static final int MAX_MESSAGE = 32 * 1024 * 1024;
 
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -68,10 +70,12 @@ final class McpBridge implements AutoCloseable {
 
   /** Serves until the input ends; what was asked before may take a moment longer. */
   void run(InputStream in) throws IOException, InterruptedException {
-    var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
-    for (String line; (line = lines.readLine()) != null; ) {
-      if (!line.isBlank()) {
-        accept(line);
+    var lines = new InputLines(in, MAX_MESSAGE);
+    for (InputLines.Line line; (line = lines.next()) != null; ) {
+      if (line.tooLong()) {
+        write(error(null, BAD_REQUEST, "a message has at most " + MAX_MESSAGE + " bytes"));
+      } else if (!line.text().isBlank()) {
+        accept(line.text());
       }
     }
     long end = System.nanoTime() + GRACE.toNanos();
@@ -86,6 +90,10 @@ final class McpBridge implements AutoCloseable {
       message = JSON.readTree(line);
     } catch (JsonProcessingException e) {
       write(error(null, PARSE_ERROR, "not JSON"));
+      return;
+    }
+    if (!message.isObject()) {
+      write(error(null, BAD_REQUEST, "a message is an object, one on a line"));
       return;
     }
     JsonNode id = message.get("id");

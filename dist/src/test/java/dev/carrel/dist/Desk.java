@@ -53,12 +53,16 @@ final class Desk {
   }
 
   Outcome carrelWith(String input, String... arguments) {
+    return carrelWith(input.getBytes(StandardCharsets.UTF_8), arguments);
+  }
+
+  Outcome carrelWith(byte[] input, String... arguments) {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();
     int code =
         new Cli(
                 host,
-                new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
+                new ByteArrayInputStream(input),
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8))
             .run(List.of(arguments));

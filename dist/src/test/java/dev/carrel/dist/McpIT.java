@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.carrel.cli.ServedServer;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -78,6 +80,70 @@ class McpIT {
     assertThat(answers.getFirst().at("/error/code").asInt()).isEqualTo(-32700);
     assertThat(answers.getLast().at("/result/supportedVersions/0").asText())
         .isEqualTo("2026-07-28");
+  }
+
+  @Test
+  void nothingThatComesOnALineIsTheEnd(@TempDir Path folder) throws IOException {
+    var desk = new Desk(folder);
+    var input = new ByteArrayOutputStream();
+    line(input, INITIALIZE);
+    line(input, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    var asked = new ArrayList<String>();
+    for (int i = 0; i < 300; i++) {
+      String id = "r" + i;
+      if (strange(input, i, id)) {
+        asked.add(id);
+      }
+    }
+    line(input, "{\"a\":\"" + "x".repeat(33 << 20) + "\"}");
+    line(input, request("last", "\"ping\""));
+    asked.add("last");
+
+    Desk.Outcome outcome = desk.carrelWith(input.toByteArray(), "mcp");
+
+    assertThat(desk.carrel("sandbox", "delete", "--all").code()).isZero();
+    assertThat(outcome.code()).as(outcome.err()).isZero();
+    List<JsonNode> answers = answers(outcome);
+    assertThat(answers).allMatch(answer -> answer.path("jsonrpc").asText().equals("2.0"));
+    assertThat(answers.stream().map(answer -> answer.path("id").asText()).toList())
+        .as("each request has one answer")
+        .containsOnlyOnceElementsOf(asked);
+    assertThat(answers.stream().filter(answer -> answer.path("id").isNull()))
+        .as("what has no id is answered too")
+        .hasSize(135)
+        .allMatch(answer -> answer.at("/error/code").asInt() <= -32600);
+  }
+
+  /** One line that no client would send, or one that a client sends too; whether it has an id. */
+  private static boolean strange(ByteArrayOutputStream input, int i, String id) {
+    switch (i % 9) {
+      case 0 -> line(input, request(id, "\"ping\""));
+      case 1 -> line(input, "{".repeat(1 + i));
+      case 2 -> line(input, "[".repeat(20_000) + "]".repeat(20_000));
+      case 3 -> line(input, request(id, "7"));
+      case 4 -> {
+        input.writeBytes(request(id, "\"").replace("}", "").getBytes(StandardCharsets.UTF_8));
+        input.writeBytes(new byte[] {(byte) 0xff, (byte) 0xc0, 0, 1, 13, '"', '}', '\n'});
+      }
+      case 5 -> line(input, List.of("5", "null", "[]", "\"x\"", "[{}]").get(i % 5));
+      case 6 -> line(input, request(id, "\"" + "m".repeat(100_000) + "\""));
+      case 7 ->
+          line(
+              input,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"r"
+                  + (i - 1)
+                  + "\"}}");
+      default -> line(input, request(id, "\"tools/call\",\"params\":" + "[1]"));
+    }
+    return i % 9 == 0 || i % 9 == 3 || i % 9 == 8;
+  }
+
+  private static String request(String id, String method) {
+    return "{\"jsonrpc\":\"2.0\",\"id\":\"" + id + "\",\"method\":" + method + "}";
+  }
+
+  private static void line(ByteArrayOutputStream input, String text) {
+    input.writeBytes((text + "\n").getBytes(StandardCharsets.UTF_8));
   }
 
   @Test

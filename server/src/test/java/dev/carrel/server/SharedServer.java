@@ -19,6 +19,13 @@ public final class SharedServer implements ParameterResolver {
     return context
         .getRoot()
         .getStore(HERE)
-        .computeIfAbsent("server", key -> LiveServer.start(), LiveServer.class);
+        .computeIfAbsent("server", _ -> start(), LiveServer.class);
+  }
+
+  // With room for the sandboxes of all: not every test removes its own.
+  private static LiveServer start() {
+    return LiveServer.start(
+        LiveServer.settings(),
+        defaults -> defaults.withSandboxes(defaults.sandboxes().withMaxSandboxes(2000, 2000)));
   }
 }

@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.SharedServer;
@@ -84,8 +85,8 @@ class SkillRoutesTest {
   void anAgentReadsALittleAtATime() {
     uploaded(201, "mcp-disclosed", "the rest");
     var mcp = new McpClient(server);
-    JsonNode listed = mcp.modern("resources/list", "{}").result();
-    JsonNode skill = find(listed.get("resources"), "name", "mcp-disclosed");
+    JsonNode listed = resources(mcp);
+    JsonNode skill = find(listed, "name", "mcp-disclosed");
     assertThat(skill.get("uri").asText()).isEqualTo("skill://mcp-disclosed/SKILL.md");
     assertThat(skill.get("description").asText()).isEqualTo("Tries things.");
     assertThat(listed.toString()).doesNotContain("How it is done").doesNotContain("data.txt");
@@ -146,6 +147,20 @@ class SkillRoutesTest {
         .result()
         .at("/contents/0/text")
         .asText();
+  }
+
+  /** Of all pages: others that use this server have sandboxes. */
+  private static JsonNode resources(McpClient mcp) {
+    var all = JsonNodeFactory.instance.arrayNode();
+    String cursor = "";
+    do {
+      JsonNode page =
+          mcp.modern("resources/list", cursor.isEmpty() ? "{}" : "{\"cursor\":\"" + cursor + "\"}")
+              .result();
+      page.get("resources").forEach(all::add);
+      cursor = page.path("nextCursor").asText();
+    } while (!cursor.isEmpty());
+    return all;
   }
 
   private static JsonNode find(JsonNode array, String field, String value) {

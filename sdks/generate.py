@@ -68,13 +68,13 @@ OPTIONS = {
 }
 # Sent by methods that name every field themselves.
 UNNAMED = {
-    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallPackages", "InstallSkills", "LinkPort", "LinkTerminal",
+    "BulkRequest", "CreateSnapshot", "ExportFiles", "HostPath", "ImportFiles", "InstallSkills", "LinkPort", "LinkTerminal",
     "MkdirRequest", "MoveRequest", "RestoreSandbox", "RotateSecret", "SignArtifacts", "SignalRequest", "StatRequest", "StdinRequest",
 }  # fmt: skip
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}
 # Given as well as received.
-BOTH_WAYS = {"NetworkPolicy", "TerminalSize"}
+BOTH_WAYS = {"InstallPackages", "NetworkPolicy", "TerminalSize"}
 # Hand-written behaviour that a generated class inherits in Python.
 MIXINS = {"CodeResult": "RichResult", "DisplayOutput": "RichDisplay"}
 

@@ -1372,6 +1372,27 @@ export const readImportedFile = (wire: Wire): ImportedFile => ({
   code: wire.code,
 });
 
+/** `InstallPackages` of the contract. */
+export interface InstallPackages {
+  manager: "pip" | "npm" | "r";
+  /** Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options. */
+  packages: string[];
+  /** Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions. */
+  scripts?: boolean | undefined;
+}
+
+export const readInstallPackages = (wire: Wire): InstallPackages => ({
+  manager: wire.manager,
+  packages: wire.packages,
+  scripts: wire.scripts,
+});
+
+export const writeInstallPackages = (given: InstallPackages): Wire => ({
+  manager: given.manager,
+  packages: given.packages,
+  scripts: given.scripts,
+});
+
 /** `Installation` of the contract. */
 export interface Installation {
   manager: string;

@@ -87,6 +87,7 @@ __all__ = [
     "ImportResult",
     "ImportSource",
     "ImportedFile",
+    "InstallPackages",
     "Installation",
     "InstalledPackage",
     "InstalledSkill",
@@ -1709,6 +1710,31 @@ class ImportedFile:
             error=wire["error"],
             code=wire["code"],
         )
+
+
+@dataclass(frozen=True)
+class InstallPackages:
+    """`InstallPackages` of the contract."""
+    manager: Literal["pip", "npm", "r"]
+    packages: list[str]
+    """Names with or without a version, `six==1.17.0` or `is-odd@3.0.1`; no addresses, paths or options."""
+    scripts: bool = False
+    """Let packages run code of their own while they are installed: npm's scripts, builds of Python's source distributions."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            manager=wire["manager"],
+            packages=wire["packages"],
+            scripts=wire["scripts"],
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "manager": self.manager,
+            "packages": list(self.packages),
+            "scripts": self.scripts,
+        }
 
 
 @dataclass(frozen=True)

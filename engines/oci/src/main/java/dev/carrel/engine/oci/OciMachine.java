@@ -13,12 +13,15 @@ import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.channels.ByteChannel;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** A container, its companion and its folder. */
 final class OciMachine implements Machine {
+  private static final Duration UNNOTICED = Duration.ofSeconds(2);
+
   private final MachineFolder folder;
   private final Remains remains;
   private final ControlGroup group;
@@ -28,6 +31,8 @@ final class OciMachine implements Machine {
   private volatile Usage last = Usage.NONE;
   private volatile boolean paused;
   private volatile boolean destroyed;
+  // When its first process was found gone and its end not written yet; 0: never.
+  private volatile long missedSince;
 
   OciMachine(MachineFolder folder, MachineState state, Remains remains) throws IOException {
     this.folder = folder;
@@ -87,8 +92,14 @@ final class OciMachine implements Machine {
     } catch (IOException e) {
       throw failed("asking for", e);
     }
-    return state.first().map(HostProcess::alive).orElse(false)
-        ? Optional.empty()
+    if (state.first().map(HostProcess::alive).orElse(false)) {
+      return Optional.empty();
+    }
+    if (missedSince == 0) {
+      missedSince = System.nanoTime();
+    }
+    return System.nanoTime() - missedSince < UNNOTICED.toNanos()
+        ? Optional.empty() // its companion writes down how in a moment
         : Optional.of(new Death(Death.Cause.UNKNOWN, "its guest ended and nobody saw how"));
   }
 

@@ -15,6 +15,7 @@
 
 #include "changes.h"
 #include "launch.h"
+#include "passing.h"
 #include "spawn.h"
 #include "syscalls.h"
 
@@ -27,21 +28,9 @@
 static int
 receive(int socket, int flags)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
 	char byte;
-	struct iovec data = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-	ssize_t length;
-	while ((length = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		continue;
-	struct cmsghdr *header = length <= 0 ? NULL : CMSG_FIRSTHDR(&message);
-	int fd = -1;
-	if (header != NULL && header->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(header), sizeof fd);
-	return fd;
+	int fd;
+	return take_at(socket, &byte, 1, &fd, flags) ? fd : -1;
 }
 
 static _Noreturn void
@@ -76,11 +65,15 @@ start(struct closers *closers)
 		pid_t pid = fork();
 		if (pid == 0)
 			close_for_others(ends[1]);
-		closers->pids[i] = pid < 0 ? 0 : pid;
+		if (pid < 0)
+			break;
+		closers->pids[i] = pid;
 	}
 	close(ends[1]);
 	closers->socket = ends[0];
-	return true;
+	if (closers->pids[0] == 0)
+		close(ends[0]);
+	return closers->pids[0] > 0;
 }
 
 static void
@@ -91,19 +84,6 @@ stop(struct closers *closers)
 		if (closers->pids[i] > 0 && kill(closers->pids[i], SIGKILL) == 0)
 			waitpid(closers->pids[i], NULL, 0);
 	*closers = (struct closers){0};
-}
-
-static bool
-hand_over(int socket, int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
-	struct iovec data = {.iov_base = "", .iov_len = 1};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
 static bool
@@ -169,8 +149,9 @@ give_away(struct closers *closers, struct kept *kept)
 		if (*fds[i] < 0)
 			continue;
 		bool ready = closers->pids[0] > 0 || start(closers);
-		if (ready && !hand_over(closers->socket, *fds[i]) && errno != EAGAIN)
-			stop(closers); /* they are lost; the next one starts others */
+		/* When they are lost the next one starts others. When they have too much to do we close it ourselves. */
+		if (ready && !pass_at(closers->socket, "", 1, *fds[i], MSG_DONTWAIT) && (errno == EPIPE || errno == ECONNRESET))
+			stop(closers);
 		close(*fds[i]);
 		*fds[i] = -1;
 	}

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "launch.h"
+#include "passing.h"
 #include "syscalls.h"
 #include "volume.h"
 #include "volume_image.h"
@@ -112,51 +113,6 @@ volume_attach(int image, struct failure *failure)
 	return mount;
 }
 
-/* One message with one descriptor. */
-static bool
-send_with(int socket, const void *data, size_t length, int fd)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof control.space;
-		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(header), &fd, sizeof fd);
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length;
-}
-
-/* The other end: false when the connection ended. *fd is -1 when none came. */
-static bool
-receive_with(int socket, void *data, size_t length, int *fd)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {.iov_base = data, .iov_len = length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
-	ssize_t n;
-	do
-		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	*fd = -1;
-	if (n != (ssize_t)length)
-		return false;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(header), sizeof *fd);
-	return true;
-}
-
 /* Opens the volume, or makes it, and mounts it. What is asked of an operator is said without paths of the host. */
 static int
 make_mount(const struct volume_order *order, int64_t *size, struct failure *failure)
@@ -231,7 +187,7 @@ deliver(const struct volume_order *order, int mount, struct answer answer)
 	if (mount < 0 && order->id[0] != 0)
 		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
 	snprintf(answer.reason, sizeof answer.reason, "%.*s", (int)sizeof answer.reason - 1, failed.failure.message);
-	if (!receive_with(3, &asked, 1, &namespace) || namespace < 0)
+	if (!take_with(3, &asked, 1, &namespace) || namespace < 0)
 		_exit(1); /* the child is gone */
 	bool good = mount < 0 || map_owners(mount, namespace, &failed.failure);
 	int lower = -1;
@@ -239,7 +195,7 @@ deliver(const struct volume_order *order, int mount, struct answer answer)
 		good = (lower = open_lower(order->lower, namespace, &failed.failure)) >= 0;
 	if (!good)
 		_exit(write_all(4, &failed, sizeof failed) ? 1 : 2);
-	good = send_with(3, &answer, sizeof answer, mount) && (lower < 0 || send_with(3, "", 1, lower));
+	good = pass_with(3, &answer, sizeof answer, mount) && (lower < 0 || pass_with(3, "", 1, lower));
 	_exit(good ? 0 : 1);
 }
 
@@ -289,7 +245,7 @@ spare(struct volume_order order, int socket)
 		sweep_spares(folder);
 	int image = folder < 0 ? -1 : volume_open_as(folder, own, order.size, &failed.failure);
 	int mount = image < 0 ? -1 : volume_attach(image, &failed.failure);
-	bool claimed = receive_with(3, order.id, sizeof order.id, &report) && report >= 0 && dup3(report, 4, O_CLOEXEC) == 4;
+	bool claimed = take_with(3, order.id, sizeof order.id, &report) && report >= 0 && dup3(report, 4, O_CLOEXEC) == 4;
 	volume_name(order.id, name);
 	/* The claimed one may be there already, with files; and the disk may be full by now. */
 	bool good = claimed && mount >= 0 && fstat(image, &status) == 0 && volume_room(folder, 0, &failed.failure)
@@ -351,7 +307,7 @@ volume_claim_spare(struct volume_spare *kept, const struct volume_order *order, 
 	pid_t pid = kept->pid;
 	if (pid <= 0 || kept->socket < 0 || kept->size != order->size || order->id[0] == 0)
 		return 0;
-	if (!send_with(kept->socket, order->id, sizeof order->id, report)) {
+	if (!pass_with(kept->socket, order->id, sizeof order->id, report)) {
 		volume_drop_spare(kept);
 		return 0;
 	}
@@ -390,7 +346,7 @@ volume_ask(const struct plan *plan, struct failure *failure)
 		return true;
 	int namespace = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	/* A mounter that is gone has told why; if it could not, volume_take will notice. */
-	bool good = namespace >= 0 && (send_with(plan->volume, "", 1, namespace) || errno == EPIPE || errno == ECONNRESET);
+	bool good = namespace >= 0 && (pass_with(plan->volume, "", 1, namespace) || errno == EPIPE || errno == ECONNRESET);
 	if (!good)
 		give_up(failure, KIND_ENGINE, "volume", errno, "naming the user namespace");
 	if (namespace >= 0)
@@ -406,7 +362,7 @@ take(struct plan *plan, const char *place, bool *mounted, struct failure *failur
 	*mounted = false;
 	if (plan->volume < 0)
 		return true;
-	if (!receive_with(plan->volume, &answer, sizeof answer, &mount))
+	if (!take_with(plan->volume, &answer, sizeof answer, &mount))
 		return give_up(failure, KIND_ENGINE, "volume", 0, "what mounts it ended without an answer");
 	if (!answer.mounted) {
 		measure_missing(&plan->measures, MEASURE_VOLUME, "%s", answer.reason);
@@ -438,7 +394,7 @@ volume_take_divided(struct plan *plan, struct failure *failure)
 	if (!mounted)
 		return give_up(failure, KIND_UNSUPPORTED, "rootfs", 0, "a writable root needs a volume: %s",
 			plan->measures.detail[MEASURE_VOLUME]);
-	bool good = receive_with(plan->volume, &one, 1, &lower) && lower >= 0
+	bool good = take_with(plan->volume, &one, 1, &lower) && lower >= 0
 		&& k_move_mount(lower, "", AT_FDCWD, "lower", K_MOVE_MOUNT_F_EMPTY_PATH) == 0;
 	if (!good)
 		give_up(failure, KIND_ENGINE, "rootfs", errno, "placing the image");

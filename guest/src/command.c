@@ -114,9 +114,9 @@ close_except(int first, int *keep, int count)
 }
 
 bool
-become_user(uid_t uid, gid_t gid)
+become_user(uid_t uid, gid_t gid, gid_t mark)
 {
-	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0;
+	return setgroups(mark != 0, &mark) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0;
 }
 
 /* Lowers a limit, or raises it as far as the guest's own hard limit allows. */
@@ -204,7 +204,7 @@ become_command(const struct command *command, volatile struct start_failure *fai
 {
 	failure->stage = START_SETUP;
 	if ((command->keeper_leads ? setpgid(0, 0) : setsid()) < 0 || !place_descriptors(command) || !set_limits(command) ||
-	    (command->change_user && !become_user(command->uid, command->gid))) {
+	    (command->change_user && !become_user(command->uid, command->gid, command->mark))) {
 		failure->error = errno;
 		return;
 	}

@@ -16,6 +16,7 @@ struct command {
 	const char *directory;
 	uid_t uid;
 	gid_t gid;
+	gid_t mark; /* a further group, by which the keeper knows its own; 0: none */
 	bool change_user;
 	bool pty;
 	bool keeper_leads; /* the session of that terminal: see pty_signals.c */
@@ -39,8 +40,8 @@ void command_free(struct command *command);
 /* Starts it and returns its pid once execve has succeeded; otherwise -1, and *failure says what failed. */
 pid_t command_start(const struct command *command, struct start_failure *failure);
 
-/* Gives up the guest's identity for good. False when the kernel refuses. */
-bool become_user(uid_t uid, gid_t gid);
+/* Gives up the guest's identity for good, but for the group `mark` if that is not 0. False when the kernel refuses. */
+bool become_user(uid_t uid, gid_t gid, gid_t mark);
 
 /* Closes every descriptor from `first` on but those in `keep`, which is sorted in place. */
 void close_except(int first, int *keep, int count);

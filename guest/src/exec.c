@@ -165,6 +165,14 @@ keeper_gone(struct exec *exec)
 	main_ended(exec);
 }
 
+/* Also when the end comes to be known here: who ended before was reaped when nobody waited for him. */
+static void
+look_again(struct exec *exec)
+{
+	if (exec->last.marked)
+		exec_order(exec, 0, SCOPE_MAIN);
+}
+
 void
 keeper_ready(struct source *source, uint32_t events)
 {
@@ -186,6 +194,7 @@ keeper_ready(struct source *source, uint32_t events)
 	} else {
 		exec->last = report;
 		main_ended(exec);
+		look_again(exec);
 	}
 	exec_update(exec);
 }
@@ -296,7 +305,9 @@ execs_is_keeper(pid_t pid)
 void
 execs_reaped(pid_t pid)
 {
-	for (struct exec *exec = execs; exec != NULL; exec = exec->next)
+	for (struct exec *exec = execs; exec != NULL; exec = exec->next) {
 		if (exec->keeper_pid == pid)
 			exec->keeper_pid = 0;
+		look_again(exec);
+	}
 }

@@ -34,6 +34,7 @@ struct exec {
 	struct exec *next;
 	char id[EXEC_ID_MAX + 1];
 	pid_t keeper_pid, pid;
+	gid_t family_mark;	/* of its processes, where the keeper cannot adopt them */
 	struct source keeper;
 	struct stream streams[STREAMS];
 	struct sink input, control;

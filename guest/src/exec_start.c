@@ -13,6 +13,9 @@
 
 #define RETAIN_MAX (1 << 20)
 #define DAY_MS (INT64_C(86400000))
+/* Groups that no system gives to anybody, and more of them than there can be execs. */
+#define MARK_FIRST 57344
+#define MARKS (4 * EXECS_MAX)
 
 struct request {
 	int64_t uid, gid, pty, rows, columns, timeout_ms, grace_ms, input, control, keep, retain, nofile, nproc, fsize, changes;
@@ -161,6 +164,20 @@ exec_new(struct bytes id, int64_t retain)
 	return exec;
 }
 
+/* One that no process has: a keeper lives as long as there is somebody with its mark. */
+static gid_t
+free_mark(void)
+{
+	static gid_t last;
+	const struct exec *exec;
+	do {
+		last = (last + 1) % MARKS;
+		for (exec = execs_first(); exec != NULL && (exec->keeper.fd < 0 || exec->family_mark != MARK_FIRST + last);)
+			exec = exec->next;
+	} while (exec != NULL);
+	return MARK_FIRST + last;
+}
+
 static void
 apply_request(struct exec *exec, const struct request *request)
 {
@@ -196,6 +213,7 @@ launch(struct connection *connection, struct exec *exec, struct command *command
 	int error = errno;
 	if (opened && request->changes)
 		changes_begin(&exec->mark);
+	exec->family_mark = command->mark = free_mark();
 	pid_t pid = opened ? fork() : -1;
 	if (pid == 0)
 		keeper_run(command, ours.keeper_channel);

@@ -93,7 +93,7 @@ kill_orphans(void)
 	struct tree tree;
 	pid_t self = getpid();
 	bool found = false;
-	tree_read(&tree, self);
+	tree_read(&tree, (struct family){.root = self});
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct process *process = &tree.processes[i];
 		bool ours = execs_is_keeper(process->pid) || worker_known(process->pid) || relay_is(process->pid);
@@ -250,7 +250,7 @@ end_descendants(void)
 		return;
 	int64_t patience = now_us() + STOP_PATIENCE_US;
 	while (now_us() < patience) {
-		tree_kill(getpid());
+		tree_kill((struct family){.root = getpid()});
 		pid_t pid;
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 			continue;

@@ -33,6 +33,7 @@
 struct keeper {
 	int channel;
 	int terminal; /* its inner end while the main process runs, where we lead its session; or -1 */
+	struct family family; /* ours: the command's */
 	pid_t main;
 	bool main_ended;
 	bool reported;
@@ -73,12 +74,12 @@ obey(struct keeper *keeper, const struct keeper_order *order)
 	if (order->scope == SCOPE_TREE && order->signal == SIGKILL)
 		start_killing(keeper);
 	else if (order->scope == SCOPE_TREE)
-		tree_signal(getpid(), order->signal, 0);
+		tree_signal(keeper->family, order->signal, 0);
 	else if (order->scope == SCOPE_GROUP && group > 0)
-		tree_signal(getpid(), order->signal, group);
+		tree_signal(keeper->family, order->signal, group);
 	else if (order->scope == SCOPE_GROUP && keeper->main_ended)
 		/* The main process's id may belong to somebody else by now: only its own descendants are meant. */
-		tree_signal(getpid(), order->signal, keeper->main);
+		tree_signal(keeper->family, order->signal, keeper->main);
 	else if (!keeper->main_ended)
 		kill(order->scope == SCOPE_GROUP ? -keeper->main : keeper->main, order->signal);
 }
@@ -108,6 +109,19 @@ reap(struct keeper *keeper)
 	}
 }
 
+/* Whether there are orphans that the kernel gave to the guest and that only their mark tells. */
+static bool
+marked_left(const struct keeper *keeper)
+{
+	struct tree tree;
+	if (keeper->family.mark == 0)
+		return false;
+	tree_read(&tree, keeper->family);
+	bool left = tree.count > 0;
+	tree_free(&tree);
+	return left;
+}
+
 static void
 report_end(struct keeper *keeper, bool children)
 {
@@ -117,7 +131,7 @@ report_end(struct keeper *keeper, bool children)
 		return;
 	if (children) {
 		struct tree tree;
-		tree_read(&tree, getpid());
+		tree_read(&tree, keeper->family);
 		keeper->end.left = (int64_t)tree.count;
 		tree_free(&tree);
 	}
@@ -149,13 +163,13 @@ serve(struct keeper *keeper, int signals)
 {
 	struct pollfd waits[2] = {{.fd = keeper->channel, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	for (;;) {
-		bool children = reap(keeper);
+		bool children = reap(keeper) || marked_left(keeper);
 		report_end(keeper, children);
 		if (!children)
 			return;
 		int timeout = signals < 0 ? RETRY_MS : -1; /* without a signalfd we look now and then */
 		if (keeper->killing) {
-			tree_kill(getpid());
+			tree_kill(keeper->family);
 			timeout = keeper->retry_ms;
 			keeper->retry_ms = timeout * 2 < RETRY_MAX_MS ? timeout * 2 : RETRY_MAX_MS;
 		}
@@ -192,7 +206,8 @@ keeper_main(int argc, char **argv)
 	sigset_t child;
 	const uint64_t all = UINT64_MAX;
 	prctl(PR_SET_DUMPABLE, 0);
-	struct keeper keeper = {.terminal = -1, .channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1};
+	struct keeper keeper = {.terminal = -1, .channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1,
+				.family.root = getpid()};
 	if (keeper.channel <= 0 || keeper.main <= 1 || !keep_capabilities())
 		return 2;
 	signal(SIGCHLD, SIG_DFL);
@@ -209,13 +224,17 @@ keeper_main(int argc, char **argv)
 }
 
 _Noreturn void
-keeper_run(const struct command *command, int channel)
+keeper_run(struct command *command, int channel)
 {
-	struct keeper keeper = {.channel = channel, .terminal = command->keeper_leads ? command->input : -1};
+	struct keeper keeper = {.channel = channel, .terminal = command->keeper_leads ? command->input : -1,
+				.family.root = getpid()};
 	int keep[] = {channel, command->input, command->output, command->error, command->control_input,
 		      command->control_output};
 	close_except(0, keep, sizeof keep / sizeof keep[0]);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Old gVisors refuse it to all but PID 1. Who adopts needs no mark. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 || !command->change_user)
+		command->mark = 0;
+	keeper.family.mark = command->mark;
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -236,7 +255,7 @@ keeper_run(const struct command *command, int channel)
 	else
 		close_except(0, (int[]){channel}, 1);
 	int signals = signalfd(-1, &child, SFD_CLOEXEC);
-	keeper.end = (struct keeper_report){.event = KEEPER_ENDED, .pid = keeper.main};
+	keeper.end = (struct keeper_report){.event = KEEPER_ENDED, .pid = keeper.main, .marked = command->mark != 0};
 	prefer_for_oom(command, keeper.main);
 	/* Each change of user has set it anew, to whatever fs.suid_dumpable says. */
 	prctl(PR_SET_DUMPABLE, 0);

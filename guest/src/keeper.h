@@ -9,7 +9,8 @@
 
 enum signal_scope { SCOPE_MAIN, SCOPE_GROUP, SCOPE_TREE };
 
-/* Guest to keeper: send this signal. SIGKILL to the tree goes on until nobody is left. */
+/* Guest to keeper: send this signal. SIGKILL to the tree goes on until nobody is left; 0 says that somebody has ended whom
+ * the keeper may be waiting for, and whom the kernel did not give to it. */
 struct keeper_order {
 	int signal;
 	enum signal_scope scope;
@@ -26,10 +27,11 @@ struct keeper_report {
 	struct start_failure failure;
 	int status; /* as of wait */
 	int64_t cpu_us, max_rss_bytes, left;
+	bool marked; /* its orphans are the guest's, which is to tell when one has ended */
 };
 
 /* Runs in the keeper's process, with all descriptors of the guest still open, and never returns. */
-_Noreturn void keeper_run(const struct command *command, int channel);
+_Noreturn void keeper_run(struct command *command, int channel);
 
 /* `guest keeper CHANNEL PID`: keeps a process that is a child of ours already. A zygote's fork executes this, see zygote.py. */
 int keeper_main(int argc, char **argv);

@@ -55,7 +55,7 @@ work(int fd, uint8_t type, struct bytes payload)
 	for (int low = 0; low <= 2; low++)
 		if (fd != low && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
 			break;
-	if (guest.options.own_uid && !become_user(guest.options.uid, guest.options.gid))
+	if (guest.options.own_uid && !become_user(guest.options.uid, guest.options.gid, 0))
 		_exit(1);
 	prctl(PR_SET_DUMPABLE, 0);
 	/* Changing the user forgets this, so it comes after. */

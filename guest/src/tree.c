@@ -35,7 +35,7 @@ read_process(int proc, const char *name, struct process *process)
 	process->pid = atoi(name);
 	process->parent = parent;
 	process->group = group;
-	process->descendant = false;
+	process->member = false;
 	return true;
 }
 
@@ -72,26 +72,51 @@ mark_descendants(struct tree *tree, pid_t root)
 		found = false;
 		for (size_t i = 0; i < tree->count; i++) {
 			struct process *process = &tree->processes[i], key = {.pid = process->parent};
-			if (process->descendant)
+			if (process->member)
 				continue;
 			struct process *parent = bsearch(&key, tree->processes, tree->count, sizeof key, compare_pids);
-			if (process->parent == root || (parent != NULL && parent->descendant))
-				process->descendant = found = true;
+			if (process->parent == root || (parent != NULL && parent->member))
+				process->member = found = true;
 		}
 	}
 }
 
-/* Everybody on the host's /proc, then who of them descends from the root. */
 static bool
-read_all_processes(struct tree *tree, DIR *proc, pid_t root)
+in_group(int proc, const char *name, gid_t group)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof path, "%s/status", name);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = 0;
+	/* The first line is the program's own choice and may look like any other: what counts is the last. */
+	const char *groups = NULL;
+	for (const char *found = text; (found = strstr(found, "\nGroups:")) != NULL;)
+		groups = found += strlen("\nGroups:");
+	while (groups != NULL && *(groups += strspn(groups, "\t ")) != 0 && *groups != '\n') {
+		char *end;
+		if (strtoul(groups, &end, 10) == group)
+			return true;
+		groups = end > groups ? end : NULL;
+	}
+	return false;
+}
+
+/* Everybody on the host's /proc, then who of them is of the family. */
+static bool
+read_all_processes(struct tree *tree, DIR *proc, struct family family)
 {
 	bool complete = true;
 	for (struct dirent *entry; complete && (entry = readdir(proc)) != NULL;) {
 		struct process process;
-		if (isdigit((unsigned char)entry->d_name[0]) && read_process(dirfd(proc), entry->d_name, &process))
+		if (isdigit((unsigned char)entry->d_name[0]) && read_process(dirfd(proc), entry->d_name, &process)) {
+			process.member = family.mark != 0 && in_group(dirfd(proc), entry->d_name, family.mark);
 			complete = append(tree, &process);
+		}
 	}
-	mark_descendants(tree, root);
+	mark_descendants(tree, family.root);
 	return complete;
 }
 
@@ -112,7 +137,7 @@ read_children(struct tree *tree, int proc, pid_t pid, const char *thread)
 		struct process process;
 		if (!read_process(proc, name, &process))
 			continue;
-		process.descendant = true;
+		process.member = true;
 		if (!append(tree, &process))
 			break;
 	}
@@ -145,17 +170,18 @@ read_descendants(struct tree *tree, int proc, pid_t root)
 }
 
 bool
-tree_read(struct tree *tree, pid_t root)
+tree_read(struct tree *tree, struct family family)
 {
 	*tree = (struct tree){0};
 	DIR *proc = opendir("/proc");
 	if (proc == NULL)
 		return false;
-	bool complete = read_descendants(tree, dirfd(proc), root) || read_all_processes(tree, proc, root);
+	bool complete = (family.mark == 0 && read_descendants(tree, dirfd(proc), family.root)) ||
+			read_all_processes(tree, proc, family);
 	closedir(proc);
 	size_t kept = 0;
 	for (size_t i = 0; i < tree->count; i++)
-		if (tree->processes[i].descendant && tree->processes[i].state != 'Z' && tree->processes[i].state != 'X')
+		if (tree->processes[i].member && tree->processes[i].state != 'Z' && tree->processes[i].state != 'X')
 			tree->processes[kept++] = tree->processes[i];
 	tree->count = kept;
 	return complete;
@@ -169,10 +195,10 @@ tree_free(struct tree *tree)
 }
 
 void
-tree_signal(pid_t root, int signal, pid_t group)
+tree_signal(struct family family, int signal, pid_t group)
 {
 	struct tree tree;
-	tree_read(&tree, root);
+	tree_read(&tree, family);
 	for (size_t i = 0; i < tree.count; i++)
 		if (group == 0 || tree.processes[i].group == group)
 			kill(tree.processes[i].pid, signal);
@@ -180,13 +206,13 @@ tree_signal(pid_t root, int signal, pid_t group)
 }
 
 void
-tree_kill(pid_t root)
+tree_kill(struct family family)
 {
 	struct tree tree;
 	size_t running = 1;
 	for (int round = 0; round < STOP_ROUNDS && running > 0; round++) {
 		running = 0;
-		tree_read(&tree, root);
+		tree_read(&tree, family);
 		for (size_t i = 0; i < tree.count; i++)
 			if (tree.processes[i].state != 'T' && tree.processes[i].state != 't') {
 				running++;
@@ -196,5 +222,5 @@ tree_kill(pid_t root)
 		if (running > 0)
 			sched_yield();
 	}
-	tree_signal(root, SIGKILL, 0);
+	tree_signal(family, SIGKILL, 0);
 }

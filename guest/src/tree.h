@@ -9,10 +9,17 @@
 struct process {
 	pid_t pid, parent, group;
 	char state;	 /* as in /proc/PID/stat */
-	bool descendant; /* of the root that was asked for */
+	bool member; /* of the family that was asked for */
 };
 
-/* A picture of the processes below `root`, which itself is not part of it; zombies are left out. While they run, some may
+/* Whose processes are meant: those below `root`, which itself is none of them, and those in the group `mark`, which nobody
+ * in a sandbox can join or leave; 0: no such group. */
+struct family {
+	pid_t root;
+	gid_t mark;
+};
+
+/* A picture of a family's processes; zombies are left out. While they run, some may
  * fork or end behind our back: whoever must catch all looks again until nothing new appears. */
 struct tree {
 	struct process *processes;
@@ -20,14 +27,14 @@ struct tree {
 };
 
 /* False when /proc cannot be read or memory is short; the tree is then empty. */
-bool tree_read(struct tree *tree, pid_t root);
+bool tree_read(struct tree *tree, struct family family);
 void tree_free(struct tree *tree);
 
-/* Sends a signal to every descendant, or only to those of one process group when `group` is not 0. */
-void tree_signal(pid_t root, int signal, pid_t group);
+/* Sends a signal to the whole family, or only to those of one process group when `group` is not 0. */
+void tree_signal(struct family family, int signal, pid_t group);
 
-/* One attempt at killing everything below `root`: first all are stopped, so that none can fork while we look, then killed.
- * Those that could not be stopped in time are killed too; call again until no child is left. */
-void tree_kill(pid_t root);
+/* One attempt at killing a family: first all are stopped, so that none can fork while we look, then killed.
+ * Those that could not be stopped in time are killed too; call again until nobody is left. */
+void tree_kill(struct family family);
 
 #endif

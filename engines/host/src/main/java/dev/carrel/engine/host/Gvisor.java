@@ -81,7 +81,6 @@ public final class Gvisor {
   public static List<String> notes(boolean preloads) {
     var notes = new ArrayList<String>();
     notes.add("named pipes and sockets that are made in a volume end with the machine");
-    notes.add("a time limit may leave daemons of a command behind; they end with the machine");
     if (preloads) {
       notes.add(
           "this gVisor refuses a flag that coreutils set: %s mends it for dynamically linked"

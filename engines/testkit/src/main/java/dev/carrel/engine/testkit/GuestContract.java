@@ -212,7 +212,7 @@ public abstract class GuestContract extends MachineTests {
     Eventually.holds(
         "no process of the tree is left",
         Duration.ofSeconds(5),
-        () -> Leftovers.processes(marker).isEmpty());
+        () -> Leftovers.processes(marker).isEmpty() && sleepers(guest, marker) == 0);
   }
 
   @Test
@@ -232,7 +232,46 @@ public abstract class GuestContract extends MachineTests {
     Eventually.holds(
         "the tree is gone",
         Duration.ofSeconds(5),
-        () -> Leftovers.processes(marker).isEmpty() && guest.ping().processes() == 0);
+        () ->
+            Leftovers.processes(marker).isEmpty()
+                && sleepers(guest, marker) == 0
+                && guest.ping().processes() == 0);
+  }
+
+  @Test
+  void daemonThatOutlivesItsCommandStaysOfItsTree() {
+    Guest guest = startGuest();
+    String marker = marker();
+    String other = marker();
+    ExecId id = ExecId.random();
+    Command command = Command.shell("(setsid sleep " + marker + " >/dev/null 2>&1 &)");
+    ExecRequest request =
+        ExecRequest.of(command, Finished.ENVIRONMENT).withRetain(DataSize.ofKibibytes(1));
+    try (ExecSession session = guest.exec(id, request)) {
+      assertThat(Finished.follow(session).exit().left()).isEqualTo(1);
+    }
+    Finished.shell(guest, "(setsid sleep " + other + " >/dev/null 2>&1 &)");
+    assertThat(guest.ping().processes()).isEqualTo(2);
+
+    guest.signal(id, SIGKILL, SignalScope.TREE);
+
+    Eventually.holds(
+        "its own daemon is gone",
+        Duration.ofSeconds(5),
+        () -> sleepers(guest, marker) == 0 && guest.ping().processes() == 1);
+    assertThat(sleepers(guest, other)).isEqualTo(1);
+    // In brackets, so that the line does not find itself.
+    String daemon = "grep -lz [1]" + other.substring(1) + " /proc/[0-9]*/cmdline";
+    assertThat(Finished.shell(guest, "kill $(" + daemon + " | cut -d / -f 3)").code()).isZero();
+    Eventually.holds(
+        "nobody is left to keep", Duration.ofSeconds(5), () -> guest.ping().processes() == 0);
+  }
+
+  /** As seen from the inside, where a kernel of its own shows the host no processes. */
+  private static int sleepers(Guest guest, String marker) {
+    String all =
+        Finished.shell(guest, "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '").stdout();
+    return all.split("sleep " + marker, -1).length - 1;
   }
 
   @Test

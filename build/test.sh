@@ -97,7 +97,7 @@ run_engines() {
     return 0
   fi
   for engine in "${e2e_engines[@]}"; do
-    run_part --again "e2e $engine" "$1/e2e-$engine.log" timeout -k 30 1800 "$JAVA_HOME/bin/java" \
+    run_part --again "e2e $engine" "$1/e2e-$engine.log" timeout -k 30 3600 "$JAVA_HOME/bin/java" \
       -Dcarrel.e2e.engine="$engine" -Dcarrel.root="$root" -Dcarrel.lib="$root/guest/build/lib" \
       -cp "e2e/target/test-classes:$(cat e2e/target/classpath)" dev.carrel.e2e.EngineRun "$2"
   done

@@ -14,7 +14,7 @@ from carrel.v1 import carrel_pb2_grpc
 from sandbox.v1 import sandbox_pb2 as pb
 from sandbox.v1 import sandbox_pb2_grpc
 
-ADDRESS, TOKEN, OTHER = sys.argv[1:4]
+ADDRESS, TOKEN, OTHER, KEEPS = sys.argv[1:5]
 passed = 0
 failed = 0
 
@@ -106,6 +106,10 @@ def create_with_defaults():
 @step
 def create_with_a_name_hosts_and_tenant():
     wanted = pb.CreateSessionRequest(session_id="mine", tenant_id="../../etc", allowed_hosts=["example.com"])
+    if KEEPS != "volumes":
+        code, why = status(lambda: ours.CreateSession(wanted))
+        assert code == grpc.StatusCode.INVALID_ARGUMENT and "keeps no volumes" in why, why
+        return
     made = ours.CreateSession(wanted).session
     assert (made.session_id, made.tenant_id, list(made.allowed_hosts)) == ("mine", "../../etc", ["example.com"])
     assert ours.CreateSession(wanted).session.container_id == made.container_id

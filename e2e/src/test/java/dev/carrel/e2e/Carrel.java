@@ -41,6 +41,9 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
   /** Whether its sandboxes have a kernel of their own, which looks otherwise than Linux does. */
   public static final boolean OWN_KERNEL = ENGINE.endsWith("runsc");
 
+  /** Whether files can outlive a sandbox. gVisor takes no mount that a daemon has not made. */
+  public static final boolean KEEPS_VOLUMES = !ENGINE.equals("docker-runsc");
+
   /**
    * A server of the distribution that was just built, on that engine, with its state in the folder.
    */

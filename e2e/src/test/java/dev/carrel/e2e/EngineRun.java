@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.TestExecutionResult;
@@ -40,20 +41,17 @@ final class EngineRun {
           "functional.CrashIT",
           "functional.AuditCrashIT",
           "functional.PackagesIT",
+          "functional.GrpcClientsIT",
           "functional.SoakIT");
 
   private static final String CLIENTS =
       "holds other people's clients to our protocols, which are the same on every engine";
-
-  private static final String DAEMONS =
-      "; under gVisor a daemon of a cancelled command ends with its sandbox only";
 
   /** Those that are run on {@code native} alone, and why. */
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "functional.E2bClientsIT", CLIENTS,
           "functional.E2bHostsIT", CLIENTS,
-          "functional.GrpcClientsIT", CLIENTS + DAEMONS,
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,
           "chaos.ChaosIT", "kills the spawn server, which native alone has");
@@ -111,8 +109,22 @@ final class EngineRun {
     return "skipped: " + name + ": " + why;
   }
 
-  /** A line for each test that did not pass. */
+  /** A line for each test that did not pass, and one for each suite with what it counted. */
   private static final class Told implements TestExecutionListener {
+    private final Map<String, Counted> suites = new ConcurrentHashMap<>();
+
+    private record Counted(int passed, int failed, int skipped) {
+      static final Counted NONE = new Counted(0, 0, 0);
+
+      Counted and(TestExecutionResult.Status status) {
+        return switch (status) {
+          case SUCCESSFUL -> new Counted(passed + 1, failed, skipped);
+          case FAILED -> new Counted(passed, failed + 1, skipped);
+          case ABORTED -> new Counted(passed, failed, skipped + 1);
+        };
+      }
+    }
+
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
       System.out.println(skipped(test.getDisplayName(), reason));
@@ -126,6 +138,18 @@ final class EngineRun {
           .getThrowable()
           .map(why -> aborted ? skipped(name, why.getMessage()) : name + ": " + why)
           .ifPresent(System.out::println);
+      String suite = name.replaceAll("].*", "");
+      if (test.isTest() || result.getThrowable().isPresent()) {
+        suites.merge(
+            suite,
+            Counted.NONE.and(result.getStatus()),
+            (counted, _) -> counted.and(result.getStatus()));
+      } else if (test.getUniqueId().endsWith("." + suite + "]")) {
+        Counted all = suites.getOrDefault(suite, Counted.NONE);
+        System.out.printf(
+            "%s: %d passed, %d failed, %d skipped%n",
+            suite, all.passed(), all.failed(), all.skipped());
+      }
     }
   }
 }

@@ -25,7 +25,6 @@ public record Leftovers(
   private static final Pattern SANDBOX = Pattern.compile("sb[a-z2-7]{14}");
   private static final Pattern VOLUME = Pattern.compile("(vo|sn)[a-z2-7]{14}.*");
   private static final Path ID_REGISTRY = Path.of("/run/carrel-ids");
-  private static final int CGROUP_DEPTH = 8;
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -41,7 +40,7 @@ public record Leftovers(
             Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()
                 .filter(line -> line.contains(run.getParent() + "/") || names(line, ids))
                 .count(),
-        (int) allCgroups().filter(ids::contains).count(),
+        ControlGroups.named(ids).size(),
         names(run, SANDBOX).size(),
         names(server.volumeDirectory(), VOLUME).size(),
         loopDevices(server.volumeDirectory()),
@@ -86,16 +85,6 @@ public record Leftovers(
 
   private static boolean names(String text, Set<String> ids) {
     return SANDBOX.matcher(text).results().anyMatch(found -> ids.contains(found.group()));
-  }
-
-  private static Stream<String> allCgroups() throws IOException {
-    try (Stream<Path> found =
-        Files.find(
-            Path.of("/sys/fs/cgroup"),
-            CGROUP_DEPTH,
-            (path, attributes) -> attributes.isDirectory())) {
-      return found.map(path -> path.getFileName().toString()).toList().stream();
-    }
   }
 
   private static List<String> names(Path folder, Pattern pattern) throws IOException {

@@ -46,14 +46,8 @@ final class Memory {
 
   private static double kernelKibibytes(Set<String> ids) throws IOException {
     double bytes = 0;
-    try (Stream<Path> found =
-        Files.find(
-            Path.of("/sys/fs/cgroup"),
-            8,
-            (path, _) -> ids.contains(String.valueOf(path.getFileName())))) {
-      for (Path cgroup : found.toList()) {
-        bytes += kernelBytes(cgroup);
-      }
+    for (Path cgroup : ControlGroups.named(ids)) {
+      bytes += kernelBytes(cgroup);
     }
     return bytes / 1024;
   }

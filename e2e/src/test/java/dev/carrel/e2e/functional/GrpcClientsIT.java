@@ -70,7 +70,8 @@ class GrpcClientsIT {
                     "grpc_client.py",
                     server.grpc().getAuthority(),
                     key("acme"),
-                    key("bolt"))))
+                    key("bolt"),
+                    Carrel.KEEPS_VOLUMES ? "volumes" : "nothing")))
         .contains(" passed, 0 failed");
   }
 

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 public final class DockerDaemon implements AutoCloseable {
   private static final Duration START = Duration.ofMinutes(2);
   private static final long STOP_SECONDS = 60;
-  private static final int GROUP_DEPTH = 5;
+  private static final int GROUP_DEPTH = 3;
 
   private static final List<Path> PROGRAMS =
       List.of(Path.of("/usr/sbin/dockerd"), Path.of("/usr/bin/dockerd"));
@@ -155,22 +155,31 @@ public final class DockerDaemon implements AutoCloseable {
 
   /** The daemon would wait for one that a test stopped or froze, and was cut off before its end. */
   private void killContainers() throws IOException {
-    String parent = String.valueOf(folder.getFileName());
-    try (Stream<Path> found =
-        Files.find(
-            Path.of("/sys/fs/cgroup"),
-            GROUP_DEPTH,
-            (path, attributes) ->
-                path.endsWith("cgroup.procs") && path.toString().contains("/" + parent + "/"))) {
-      for (Path processes : found.toList()) {
-        for (String pid : Files.readAllLines(processes)) {
-          ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
-        }
-        Path freezer = processes.resolveSibling("freezer.state");
-        if (Files.exists(freezer)) {
-          Files.writeString(freezer, "THAWED");
+    for (Path parent : groups()) {
+      // Only its own: elsewhere groups of others go while one looks.
+      try (Stream<Path> found = Files.walk(parent, GROUP_DEPTH)) {
+        for (Path processes : found.filter(path -> path.endsWith("cgroup.procs")).toList()) {
+          for (String pid : Files.readAllLines(processes)) {
+            ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
+          }
+          Path freezer = processes.resolveSibling("freezer.state");
+          if (Files.exists(freezer)) {
+            Files.writeString(freezer, "THAWED");
+          }
         }
       }
+    }
+  }
+
+  /** The parents of its containers' groups, one in each hierarchy that there is. */
+  private List<Path> groups() throws IOException {
+    Path all = Path.of("/sys/fs/cgroup");
+    try (Stream<Path> below = Files.list(all)) {
+      return Stream.concat(Stream.of(all), below)
+          .filter(Files::isDirectory)
+          .map(hierarchy -> hierarchy.resolve(folder.getFileName()))
+          .filter(Files::isDirectory)
+          .toList();
     }
   }
 
@@ -199,12 +208,8 @@ public final class DockerDaemon implements AutoCloseable {
 
   /** The daemon leaves the parent of its containers' groups behind. */
   private void removeGroups() throws IOException {
-    Path groups = Path.of("/sys/fs/cgroup");
-    Files.deleteIfExists(groups.resolve(folder.getFileName()));
-    try (Stream<Path> controllers = Files.list(groups)) {
-      for (Path controller : controllers.filter(Files::isDirectory).toList()) {
-        Files.deleteIfExists(controller.resolve(folder.getFileName()));
-      }
+    for (Path parent : groups()) {
+      Files.deleteIfExists(parent);
     }
   }
 }

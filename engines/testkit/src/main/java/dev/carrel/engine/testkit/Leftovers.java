@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** What is still on the host that carries a certain name: an honest count after a removal. */
 public final class Leftovers {
@@ -116,6 +117,11 @@ public final class Leftovers {
           @Override
           public FileVisitResult visitFileFailed(Path path, IOException failure) {
             return FileVisitResult.CONTINUE; // gone meanwhile
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path path, @Nullable IOException failure) {
+            return FileVisitResult.CONTINUE; // gone while it was read
           }
         };
     try {

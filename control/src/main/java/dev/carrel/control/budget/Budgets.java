@@ -74,10 +74,20 @@ public final class Budgets implements SandboxListener, AutoCloseable {
   private static final class Meter {
     private final RunningSandbox sandbox;
     private long counted;
+    // Whether there is a row about it, or soon will be.
+    private boolean noted;
+    private boolean over;
 
-    Meter(RunningSandbox sandbox, long counted) {
+    Meter(RunningSandbox sandbox, long counted, boolean noted) {
       this.sandbox = sandbox;
       this.counted = counted;
+      this.noted = noted;
+    }
+
+    /** Nothing is counted any more. Returns whether there is a row to forget. */
+    synchronized boolean end() {
+      over = true;
+      return noted;
     }
   }
 
@@ -174,18 +184,23 @@ public final class Budgets implements SandboxListener, AutoCloseable {
     Long before = countedBefore.remove(sandbox.id());
     // One that was started anew counts from nothing again.
     long counted = before != null && sandbox.usage().cpuNanos() >= before ? before : 0;
-    meters.put(sandbox.id(), new Meter(sandbox, counted));
+    meters.put(sandbox.id(), new Meter(sandbox, counted, before != null));
   }
 
   @Override
   public void ended(SandboxId id) {
-    meters.remove(id);
-    database.later(handle -> BudgetStore.forget(handle, id));
+    Meter meter = meters.remove(id);
+    if (meter != null && meter.end()) {
+      database.later(handle -> BudgetStore.forget(handle, id));
+    }
   }
 
   @Override
   public void removed(SandboxId id) {
     ended(id);
+    if (countedBefore.remove(id) != null) {
+      database.later(handle -> BudgetStore.forget(handle, id));
+    }
     for (Scope scope : List.copyOf(accounts.keySet())) {
       if (scope.kind() == Kind.SANDBOX && scope.name().equals(id.value())) {
         accounts.remove(scope);
@@ -373,10 +388,11 @@ public final class Budgets implements SandboxListener, AutoCloseable {
     synchronized (meter) {
       long now = meter.sandbox.usage().cpuNanos();
       long more = now - meter.counted;
-      if (more <= 0) {
+      if (more <= 0 || meter.over) {
         return;
       }
       meter.counted = now;
+      meter.noted = true;
       accounts(meter.sandbox).forEach(account -> account.spend(Resource.CPU_SECONDS, more));
       database.later(handle -> BudgetStore.counted(handle, meter.sandbox.id(), now));
     }

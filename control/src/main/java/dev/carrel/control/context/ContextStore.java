@@ -2,6 +2,7 @@ package dev.carrel.control.context;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Lines;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
@@ -18,6 +19,16 @@ import org.jspecify.annotations.Nullable;
 
 /** Rows of contexts: just enough to find their interpreters again. */
 final class ContextStore {
+  private static final String SAVE =
+      """
+      INSERT INTO context (id, sandbox_id, language, cwd, environment, is_default, exec_id,
+        execution_count, created_at, last_used_at, preload, start, secrets)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+      WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = ?)
+      ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id, start = excluded.start,
+        execution_count = excluded.execution_count, last_used_at = excluded.last_used_at\
+      """;
+
   private final Database database;
 
   ContextStore(Database database) {
@@ -47,33 +58,23 @@ final class ContextStore {
     String exec = kernel == null ? null : kernel.exec().value();
     database.write(
         handle ->
-            handle
-                .createUpdate(
-                    """
-                    INSERT INTO context (id, sandbox_id, language, cwd, environment, is_default,
-                      exec_id, execution_count, created_at, last_used_at, preload, start, secrets)
-                    SELECT :id, :sandbox, :language, :cwd, :environment, :default,
-                      :exec, :count, :created, :used, :preload, :start, :secrets
-                    WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)
-                    ON CONFLICT (id) DO UPDATE SET exec_id = excluded.exec_id,
-                      start = excluded.start,
-                      execution_count = excluded.execution_count,
-                      last_used_at = excluded.last_used_at\
-                    """)
-                .bind("id", now.id().value())
-                .bind("sandbox", now.sandbox().value())
-                .bind("language", now.language().wireName())
-                .bind("cwd", request.cwd())
-                .bind("environment", Lines.ofMap(request.environment()))
-                .bind("secrets", Lines.ofList(request.secrets()))
-                .bind("default", now.isDefault())
-                .bind("exec", exec)
-                .bind("count", now.executionCount())
-                .bind("created", now.createdAt().toEpochMilli())
-                .bind("used", now.lastUsedAt().toEpochMilli())
-                .bind("preload", now.preload() == null ? null : now.preload().wireName())
-                .bind("start", now.start() == null ? null : now.start().wireName())
-                .execute());
+            Sql.update(
+                handle,
+                SAVE,
+                now.id().value(),
+                now.sandbox().value(),
+                now.language().wireName(),
+                request.cwd(),
+                Lines.ofMap(request.environment()),
+                now.isDefault(),
+                exec,
+                now.executionCount(),
+                now.createdAt().toEpochMilli(),
+                now.lastUsedAt().toEpochMilli(),
+                now.preload() == null ? null : now.preload().wireName(),
+                now.start() == null ? null : now.start().wireName(),
+                Lines.ofList(request.secrets()),
+                now.sandbox().value()));
   }
 
   void remove(ContextId id) {

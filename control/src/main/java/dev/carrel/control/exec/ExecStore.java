@@ -2,6 +2,7 @@ package dev.carrel.control.exec;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Lines;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.ExecEvent.Exited;
 import dev.carrel.spi.ExecId;
@@ -30,6 +31,27 @@ final class ExecStore {
       "id, sandbox_id, arguments, cwd, background, terminal, started_at, pid, ended_at, code,"
           + " signal, cause, duration_us, cpu_us, max_rss_bytes, descendants_left, message,"
           + " changes, changes_truncated, output_end, queued_us, principal, digest";
+
+  // The sandbox may be gone by then, and its row with it: then there is nothing to note.
+  private static final String INSERT =
+      """
+      INSERT OR IGNORE INTO exec (id, sandbox_id, arguments, cwd, background, terminal,
+        started_at, pid, queued_us, principal, digest)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = ?)\
+      """;
+  private static final String UPDATE =
+      """
+      UPDATE exec SET pid = ?, ended_at = ?, code = ?, signal = ?, cause = ?, duration_us = ?,
+        cpu_us = ?, max_rss_bytes = ?, descendants_left = ?, message = ?, changes = ?,
+        changes_truncated = ?, output_end = ?, output = ? WHERE id = ?\
+      """;
+  // What a key stands for is kept as long as the key.
+  private static final String OLD =
+      """
+      SELECT id FROM exec WHERE sandbox_id = ? AND ended_at IS NOT NULL
+        AND id NOT IN (SELECT target FROM request_key WHERE sandbox_id = ?)
+        ORDER BY started_at DESC, id LIMIT -1 OFFSET ?\
+      """;
 
   private final Database database;
 
@@ -140,77 +162,53 @@ final class ExecStore {
   }
 
   static void insert(Handle handle, Exec exec) {
-    // The sandbox may be gone by now, and its row with it: then there is nothing to note.
-    handle
-        .createUpdate(
-            """
-            INSERT OR IGNORE INTO exec (id, sandbox_id, arguments, cwd, background, terminal,
-              started_at, pid, queued_us, principal, digest)
-            SELECT :id, :sandbox, :arguments, :cwd, :background, :terminal, :started, :pid,
-              :queued, :principal, :digest
-            WHERE EXISTS (SELECT 1 FROM sandbox WHERE id = :sandbox)\
-            """)
-        .bind("id", exec.id().value())
-        .bind("sandbox", exec.sandbox().value())
-        .bind("arguments", Lines.ofList(exec.arguments()))
-        .bind("cwd", exec.cwd())
-        .bind("background", exec.background())
-        .bind("terminal", exec.terminal())
-        .bind("started", exec.startedAt().toEpochMilli())
-        .bind("pid", exec.pid())
-        .bind("queued", exec.queued().toNanos() / 1000)
-        .bind("principal", exec.principal())
-        .bind("digest", exec.digest())
-        .execute();
+    Sql.update(
+        handle,
+        INSERT,
+        exec.id().value(),
+        exec.sandbox().value(),
+        Lines.ofList(exec.arguments()),
+        exec.cwd(),
+        exec.background(),
+        exec.terminal(),
+        exec.startedAt().toEpochMilli(),
+        exec.pid(),
+        exec.queued().toNanos() / 1000,
+        exec.principal(),
+        exec.digest(),
+        exec.sandbox().value());
   }
 
   static void delete(Handle handle, ExecId id) {
-    handle.execute("DELETE FROM exec WHERE id = ?", id.value());
+    Sql.update(handle, "DELETE FROM exec WHERE id = ?", id.value());
   }
 
   private static void update(Handle handle, Exec exec, byte @Nullable [] records) {
     Exited exited = Objects.requireNonNull(exec.exited());
-    handle
-        .createUpdate(
-            """
-            UPDATE exec SET pid = :pid, ended_at = :ended, code = :code, signal = :signal,
-              cause = :cause, duration_us = :duration, cpu_us = :cpu, max_rss_bytes = :rss,
-              descendants_left = :left, message = :message, changes = :changes,
-              changes_truncated = :truncated, output_end = :end, output = :output
-            WHERE id = :id\
-            """)
-        .bind("pid", exec.pid())
-        .bind("ended", Objects.requireNonNull(exec.endedAt()).toEpochMilli())
-        .bind("code", exited.code())
-        .bind("signal", exited.signal())
-        .bind("cause", exited.cause().name())
-        .bind("duration", exited.duration().toNanos() / 1000)
-        .bind("cpu", exited.cpu().toNanos() / 1000)
-        .bind("rss", exited.maxRssBytes())
-        .bind("left", exited.left())
-        .bind("message", exited.message())
-        .bind("changes", Lines.ofChanges(exited.changes(), MAX_CHANGES))
-        .bind("truncated", exited.changesTruncated() || exited.changes().size() > MAX_CHANGES)
-        .bind("end", exec.outputEnd())
-        .bind("output", records)
-        .bind("id", exec.id().value())
-        .execute();
+    Sql.update(
+        handle,
+        UPDATE,
+        exec.pid(),
+        Objects.requireNonNull(exec.endedAt()).toEpochMilli(),
+        exited.code(),
+        exited.signal(),
+        exited.cause().name(),
+        exited.duration().toNanos() / 1000,
+        exited.cpu().toNanos() / 1000,
+        exited.maxRssBytes(),
+        exited.left(),
+        exited.message(),
+        Lines.ofChanges(exited.changes(), MAX_CHANGES),
+        exited.changesTruncated() || exited.changes().size() > MAX_CHANGES,
+        exec.outputEnd(),
+        records,
+        exec.id().value());
   }
 
   private static List<ExecId> prune(Handle handle, SandboxId sandbox, int keep) {
-    List<String> old =
-        handle
-            .createQuery(
-                "SELECT id FROM exec WHERE sandbox_id = :id AND ended_at IS NOT NULL"
-                    // What a key stands for is kept as long as the key.
-                    + " AND id NOT IN (SELECT target FROM request_key WHERE sandbox_id = :id)"
-                    + " ORDER BY started_at DESC, id LIMIT -1 OFFSET :keep")
-            .bind("id", sandbox.value())
-            .bind("keep", keep)
-            .mapTo(String.class)
-            .list();
-    List<ExecId> gone = old.stream().map(ExecId::new).toList();
-    gone.forEach(id -> delete(handle, id));
+    String id = sandbox.value();
+    List<ExecId> gone = Sql.list(handle, OLD, row -> new ExecId(row.getString(1)), id, id, keep);
+    gone.forEach(exec -> delete(handle, exec));
     return gone;
   }
 

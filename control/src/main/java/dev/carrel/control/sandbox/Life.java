@@ -406,7 +406,7 @@ final class Life {
       return;
     }
     listeners.forEach(listener -> listener.removed(id));
-    if (store.remove(row, volumes.erase(row))) {
+    if (store.remove(row, volumes.erase(row), listeners)) {
       telemetry.count("sandboxes_destroyed");
       tell(row, "destroyed", "removed");
     }

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.SandboxId;
+import org.jdbi.v3.core.Handle;
 
 /**
  * A feature that keeps something for each sandbox. Called on the thread that changes the sandbox.
@@ -15,6 +16,12 @@ public interface SandboxListener {
   /** The machine is gone; what ran in it has ended. The sandbox is still listed. */
   void ended(SandboxId id);
 
-  /** The sandbox is gone altogether; nothing of it may be kept. */
+  /** The sandbox is gone altogether; nothing of it may be kept but rows. */
   void removed(SandboxId id);
+
+  /**
+   * Removes its rows, in the transaction that removes the sandbox's own: what is not in there is
+   * one more for everybody to wait for.
+   */
+  default void erase(Handle handle, SandboxId id) {}
 }

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Lines;
+import dev.carrel.control.store.Sql;
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Isolation;
@@ -17,81 +18,77 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import org.jdbi.v3.core.Handle;
-import org.jdbi.v3.core.statement.SqlStatement;
 import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
 
 /** A sandbox as columns. */
 final class SandboxRow {
-  /** Sets what {@link #changeable} binds. */
+  /** Sets what {@link #changes} has, in its order. */
   static final String CHANGES =
       """
-      memory_bytes = :memory, cpus = :cpus, pids = :pids, disk_bytes = :disk, open_files = :files,
-      idle_timeout_ms = :idle, on_idle = :onIdle, max_life_ms = :life, at_end = :atEnd, network = :network, env_vars = :env,
-      metadata = :metadata, frozen = :frozen, volume_id = :volume, volume_name = :volumeName,
-      last_activity_at = :active, exec_count = :execs, exec_total_ms = :execMillis,
-      bytes_uploaded = :uploaded, bytes_downloaded = :downloaded\
+      memory_bytes = ?, cpus = ?, pids = ?, disk_bytes = ?, open_files = ?, idle_timeout_ms = ?,
+      on_idle = ?, max_life_ms = ?, at_end = ?, network = ?, env_vars = ?, metadata = ?, frozen = ?,
+      volume_id = ?, volume_name = ?, last_activity_at = ?, exec_count = ?, exec_total_ms = ?,
+      bytes_uploaded = ?, bytes_downloaded = ?\
+      """;
+
+  private static final String INSERT =
+      """
+      INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
+        isolated, rootfs, session_key, secrets, created_at,
+        memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
+        on_idle, max_life_ms, at_end, network, env_vars, metadata, frozen,
+        volume_id, volume_name, last_activity_at, exec_count, exec_total_ms,
+        bytes_uploaded, bytes_downloaded)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)\
       """;
 
   private SandboxRow() {}
 
   static void insert(Handle handle, Sandbox s) {
-    changeable(
-            handle.createUpdate(
-                """
-                INSERT INTO sandbox (id, tenant, owner, namespace, status, generation, image, engine, runtime,
-                  isolation, memory_bytes, cpus, pids, disk_bytes, open_files, idle_timeout_ms,
-                  on_idle, max_life_ms, at_end, network, isolated, rootfs, env_vars, metadata, session_key,
-                  volume_id, volume_name, created_at, last_activity_at, exec_count, exec_total_ms,
-                  bytes_uploaded, bytes_downloaded, secrets, frozen)
-                VALUES (:id, :tenant, :owner, :namespace, :status, :generation, :image, :engine, :runtime,
-                  NULL, :memory, :cpus, :pids, :disk, :files, :idle, :onIdle, :life, :atEnd,
-                  :network, :isolated, :rootfs, :env, :metadata, :key, :volume, :volumeName, :created, :active,
-                  :execs,
-                  :execMillis, :uploaded, :downloaded, :secrets, :frozen)\
-                """),
-            s)
-        .bind("id", s.id().value())
-        .bind("tenant", s.tenant())
-        .bind("owner", s.owner())
-        .bind("namespace", s.namespace())
-        .bind("status", s.status().wireName())
-        .bind("generation", s.generation())
-        .bind("image", s.image())
-        .bind("engine", s.engine())
-        .bind("runtime", s.runtime())
-        .bind("isolated", s.isolated())
-        .bind("rootfs", s.rootfs().wireName())
-        .bind("key", s.sessionKey())
-        .bind("secrets", Lines.ofList(s.secrets()))
-        .bind("created", s.createdAt().toEpochMilli())
-        .execute();
+    var values = new ArrayList<@Nullable Object>();
+    values.add(s.id().value());
+    values.add(s.tenant());
+    values.add(s.owner());
+    values.add(s.namespace());
+    values.add(s.status().wireName());
+    values.add(s.generation());
+    values.add(s.image());
+    values.add(s.engine());
+    values.add(s.runtime());
+    values.add(s.isolated());
+    values.add(s.rootfs().wireName());
+    values.add(s.sessionKey());
+    values.add(Lines.ofList(s.secrets()));
+    values.add(s.createdAt().toEpochMilli());
+    changes(values, s);
+    Sql.update(handle, INSERT, values.toArray());
   }
 
-  /** Binds what can change without a change of status. */
-  static <S extends SqlStatement<S>> S changeable(S statement, Sandbox s) {
+  /** What can change without a change of status. */
+  static void changes(List<@Nullable Object> values, Sandbox s) {
     Sandbox.Volume volume = s.volume();
-    return statement
-        .bind("memory", s.limits().memory().bytes())
-        .bind("cpus", s.limits().cpus())
-        .bind("pids", s.limits().pids())
-        .bind("disk", s.limits().disk().bytes())
-        .bind("files", s.limits().openFiles())
-        .bind("idle", s.expiry().idleTimeout().toMillis())
-        .bind("onIdle", s.expiry().onIdle().wireName())
-        .bind("life", s.expiry().maxLife().toMillis())
-        .bind("atEnd", s.expiry().atEnd().wireName())
-        .bind("network", s.network().text())
-        .bind("env", Lines.ofMap(s.envVars()))
-        .bind("metadata", Lines.ofMap(s.metadata()))
-        .bind("frozen", s.frozen())
-        .bind("volume", volume == null ? null : volume.id().value())
-        .bind("volumeName", volume == null ? null : volume.name())
-        .bind("active", s.lastActivityAt().toEpochMilli())
-        .bind("execs", s.counters().execCount())
-        .bind("execMillis", s.counters().execTotalMillis())
-        .bind("uploaded", s.counters().bytesUploaded())
-        .bind("downloaded", s.counters().bytesDownloaded());
+    values.add(s.limits().memory().bytes());
+    values.add(s.limits().cpus());
+    values.add(s.limits().pids());
+    values.add(s.limits().disk().bytes());
+    values.add(s.limits().openFiles());
+    values.add(s.expiry().idleTimeout().toMillis());
+    values.add(s.expiry().onIdle().wireName());
+    values.add(s.expiry().maxLife().toMillis());
+    values.add(s.expiry().atEnd().wireName());
+    values.add(s.network().text());
+    values.add(Lines.ofMap(s.envVars()));
+    values.add(Lines.ofMap(s.metadata()));
+    values.add(s.frozen());
+    values.add(volume == null ? null : volume.id().value());
+    values.add(volume == null ? null : volume.name());
+    values.add(s.lastActivityAt().toEpochMilli());
+    values.add(s.counters().execCount());
+    values.add(s.counters().execTotalMillis());
+    values.add(s.counters().bytesUploaded());
+    values.add(s.counters().bytesDownloaded());
   }
 
   static Sandbox read(ResultSet row, StatementContext context) throws SQLException {

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Instant;
@@ -16,8 +17,19 @@ import org.jspecify.annotations.Nullable;
 /** Rows of sandboxes. Each change of status is a compare-and-set on status and generation. */
 final class SandboxStore {
   private static final String LIVE = "('creating', 'running', 'paused')";
-  private static final String UNCHANGED =
-      " WHERE id = :id AND status = :from AND generation = :generation";
+  private static final String UNCHANGED = " WHERE id = ? AND status = ? AND generation = ?";
+  private static final String MOVE =
+      "UPDATE sandbox SET status = ?, generation = ?, isolation = ?, started_at = ?,"
+          + " stopped_at = ?, failure_cause = ?, failure_message = ?, failure_hint = ?, "
+          + SandboxRow.CHANGES
+          + UNCHANGED;
+  private static final String CONFIGURE = "UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED;
+  private static final String COUNTS =
+      "SELECT (SELECT COUNT(*) FROM sandbox WHERE status IN "
+          + LIVE
+          + "), (SELECT COUNT(*) FROM sandbox WHERE tenant = ? AND status IN "
+          + LIVE
+          + ")";
   private static final int JOURNAL = 100;
 
   private final Database database;
@@ -107,30 +119,21 @@ final class SandboxStore {
           "sandbox %s cannot go from %s to %s".formatted(from.id(), from.status(), next.status()));
     }
     Failure failure = next.failure();
-    boolean moved =
-        SandboxRow.changeable(
-                    handle.createUpdate(
-                        "UPDATE sandbox SET status = :status, generation = :generation + 1,"
-                            + " isolation = :isolation, started_at = :started,"
-                            + " stopped_at = :stopped, failure_cause = :cause,"
-                            + " failure_message = :message, failure_hint = :hint, "
-                            + SandboxRow.CHANGES
-                            + UNCHANGED),
-                    next)
-                .bind("status", next.status().wireName())
-                .bind("isolation", SandboxRow.isolationText(next.isolation()))
-                .bind("started", SandboxRow.millis(next.startedAt()))
-                .bind("stopped", SandboxRow.millis(next.stoppedAt()))
-                .bind("cause", failure == null ? null : failure.cause())
-                .bind("message", failure == null ? null : failure.message())
-                .bind("hint", failure == null ? null : failure.hint())
-                .bind("id", from.id().value())
-                .bind("from", from.status().wireName())
-                .bind("generation", from.generation())
-                .execute()
-            == 1;
+    var values = new ArrayList<@Nullable Object>();
+    values.add(next.status().wireName());
+    values.add(from.generation() + 1);
+    values.add(SandboxRow.isolationText(next.isolation()));
+    values.add(SandboxRow.millis(next.startedAt()));
+    values.add(SandboxRow.millis(next.stoppedAt()));
+    values.add(failure == null ? null : failure.cause());
+    values.add(failure == null ? null : failure.message());
+    values.add(failure == null ? null : failure.hint());
+    SandboxRow.changes(values, next);
+    asBefore(values, from);
+    boolean moved = Sql.update(handle, MOVE, values.toArray()) == 1;
     if (moved) {
-      handle.execute(
+      Sql.update(
+          handle,
           "INSERT INTO transition (sandbox_id, generation, from_status, to_status, at, cause)"
               + " VALUES (?, ?, ?, ?, ?, ?)",
           from.id().value(),
@@ -174,13 +177,17 @@ final class SandboxStore {
   }
 
   private static boolean configure(Handle handle, Sandbox from, Sandbox next) {
-    return SandboxRow.changeable(
-                handle.createUpdate("UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED), next)
-            .bind("id", from.id().value())
-            .bind("from", from.status().wireName())
-            .bind("generation", from.generation())
-            .execute()
-        == 1;
+    var values = new ArrayList<@Nullable Object>();
+    SandboxRow.changes(values, next);
+    asBefore(values, from);
+    return Sql.update(handle, CONFIGURE, values.toArray()) == 1;
+  }
+
+  /** For {@link #UNCHANGED}. */
+  private static void asBefore(List<@Nullable Object> values, Sandbox from) {
+    values.add(from.id().value());
+    values.add(from.status().wireName());
+    values.add(from.generation());
   }
 
   /** Gives it another volume, and that one the name of the other; the status must not change. */
@@ -201,19 +208,22 @@ final class SandboxStore {
    * Removes the row for good; only its id is remembered for a while. False: somebody did before.
    *
    * @param volume what it had and is no more, or null
+   * @param features whose rows about it go with it
    */
-  boolean remove(Sandbox sandbox, @Nullable VolumeId volume) {
+  boolean remove(Sandbox sandbox, @Nullable VolumeId volume, List<SandboxListener> features) {
     return database.write(
         handle -> {
+          features.forEach(feature -> feature.erase(handle, sandbox.id()));
           if (volume != null) {
             VolumeStore.remove(handle, volume);
           }
-          handle.execute(
+          Sql.update(
+              handle,
               "INSERT OR REPLACE INTO deleted_sandbox (id, tenant, deleted_at) VALUES (?, ?, ?)",
               sandbox.id().value(),
               sandbox.tenant(),
               System.currentTimeMillis());
-          return handle.execute("DELETE FROM sandbox WHERE id = ?", sandbox.id().value()) == 1;
+          return Sql.update(handle, "DELETE FROM sandbox WHERE id = ?", sandbox.id().value()) == 1;
         });
   }
 
@@ -245,7 +255,8 @@ final class SandboxStore {
   void note(SandboxId id, Instant lastActivity, Sandbox.Counters counters) {
     database.later(
         handle ->
-            handle.execute(
+            Sql.update(
+                handle,
                 "UPDATE sandbox SET last_activity_at = ?, exec_count = ?, exec_total_ms = ?,"
                     + " bytes_uploaded = ?, bytes_downloaded = ? WHERE id = ?",
                 lastActivity.toEpochMilli(),
@@ -410,16 +421,7 @@ final class SandboxStore {
   }
 
   private static Optional<Reservation.Full> full(Handle handle, String tenant, Limit limit) {
-    return handle
-        .createQuery(
-            "SELECT (SELECT COUNT(*) FROM sandbox WHERE status IN "
-                + LIVE
-                + ") AS total, (SELECT COUNT(*) FROM sandbox WHERE tenant = :tenant AND status IN "
-                + LIVE
-                + ") AS own")
-        .bind("tenant", tenant)
-        .map((row, _) -> full(row.getLong("total"), row.getLong("own"), limit))
-        .one();
+    return Sql.one(handle, COUNTS, row -> full(row.getLong(1), row.getLong(2), limit), tenant);
   }
 
   private static Optional<Reservation.Full> full(long total, long own, Limit limit) {

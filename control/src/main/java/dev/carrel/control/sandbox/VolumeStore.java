@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
@@ -22,6 +23,12 @@ import org.jspecify.annotations.Nullable;
 /** Rows of volumes. A row is there before its volume is made and until it is removed. */
 final class VolumeStore {
   private static final int MAX_LISTED = 1000;
+  private static final String TAKEN =
+      """
+      SELECT (SELECT COALESCE(SUM(size_bytes), 0) FROM volume WHERE tenant = ?)
+        + (SELECT COALESCE(SUM(COALESCE(used_bytes, size_bytes)), 0) FROM snapshot
+          WHERE tenant = ?)\
+      """;
 
   private final Database database;
 
@@ -191,8 +198,8 @@ final class VolumeStore {
   }
 
   static int remove(Handle handle, VolumeId id) {
-    handle.execute("DELETE FROM secret_trace WHERE holder = ?", id.value());
-    return handle.execute("DELETE FROM volume WHERE id = ?", id.value());
+    Sql.update(handle, "DELETE FROM secret_trace WHERE holder = ?", id.value());
+    return Sql.update(handle, "DELETE FROM volume WHERE id = ?", id.value());
   }
 
   /** Those without a name that no sandbox has. */
@@ -228,17 +235,7 @@ final class VolumeStore {
   }
 
   static void requireRoom(Handle handle, String tenant, long more, long max) {
-    long taken =
-        handle
-            .createQuery(
-                """
-                SELECT (SELECT COALESCE(SUM(size_bytes), 0) FROM volume WHERE tenant = :tenant)
-                  + (SELECT COALESCE(SUM(COALESCE(used_bytes, size_bytes)), 0) FROM snapshot
-                    WHERE tenant = :tenant)\
-                """)
-            .bind("tenant", tenant)
-            .mapTo(Long.class)
-            .one();
+    long taken = Sql.one(handle, TAKEN, row -> row.getLong(1), tenant, tenant);
     if (taken + more > max) {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
@@ -260,7 +257,8 @@ final class VolumeStore {
       @Nullable SandboxId sandbox,
       DataSize size) {
     long now = System.currentTimeMillis();
-    handle.execute(
+    Sql.update(
+        handle,
         "INSERT INTO volume (id, tenant, engine, name, sandbox_id, size_bytes, created_at, used_at)"
             + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         id.value(),

@@ -1,6 +1,7 @@
 package dev.carrel.control.skill;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -273,10 +274,8 @@ final class SkillStore {
                 skill.at().toEpochMilli()));
   }
 
-  void forget(SandboxId sandbox) {
-    database.write(
-        handle ->
-            handle.execute("DELETE FROM sandbox_skill WHERE sandbox_id = ?", sandbox.value()));
+  static void forget(Handle handle, SandboxId sandbox) {
+    Sql.update(handle, "DELETE FROM sandbox_skill WHERE sandbox_id = ?", sandbox.value());
   }
 
   private static Skill readSkill(ResultSet row, StatementContext context) throws SQLException {

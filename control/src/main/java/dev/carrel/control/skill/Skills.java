@@ -33,6 +33,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
+import org.jdbi.v3.core.Handle;
 
 /**
  * Skills of tenants. Another tenant's does not exist; what a sandbox is given is its own tenant's.
@@ -313,6 +314,11 @@ public final class Skills implements SandboxListener {
 
   @Override
   public void removed(SandboxId id) {
-    store.forget(id);
+    // All that there is of it is rows.
+  }
+
+  @Override
+  public void erase(Handle handle, SandboxId id) {
+    SkillStore.forget(handle, id);
   }
 }

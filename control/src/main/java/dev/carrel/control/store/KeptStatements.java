@@ -9,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import org.jdbi.v3.core.statement.DefaultStatementBuilder;
 import org.jdbi.v3.core.statement.StatementContext;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps the prepared statements of one connection for their next use: SQLite spends as long on
@@ -25,10 +26,8 @@ final class KeptStatements extends DefaultStatementBuilder {
   @Override
   public PreparedStatement create(Connection connection, String sql, StatementContext context)
       throws SQLException {
-    // One that is in use is not here, so a statement within itself gets one of its own.
-    PreparedStatement kept = idle.remove(sql);
-    PreparedStatement used =
-        kept == null || kept.isClosed() ? super.create(connection, sql, context) : kept;
+    PreparedStatement kept = idle(sql);
+    PreparedStatement used = kept == null ? super.create(connection, sql, context) : kept;
     texts.put(used, sql);
     return used;
   }
@@ -36,17 +35,37 @@ final class KeptStatements extends DefaultStatementBuilder {
   @Override
   public void close(Connection connection, String sql, Statement statement) throws SQLException {
     String text = texts.remove(statement);
-    if (text != null
-        && statement instanceof PreparedStatement prepared
-        && !prepared.isClosed()
-        && idle.size() < MAX_KEPT) {
+    if (text != null && statement instanceof PreparedStatement prepared) {
+      keep(text, prepared);
+    } else {
+      super.close(connection, sql, statement);
+    }
+  }
+
+  /** For who does without Jdbi; to be given back or closed. */
+  PreparedStatement take(Connection connection, String sql) throws SQLException {
+    PreparedStatement kept = idle(sql);
+    return kept == null ? connection.prepareStatement(sql) : kept;
+  }
+
+  /** Keeps it for the next use, or closes it when there are enough. */
+  void keep(String sql, PreparedStatement statement) throws SQLException {
+    if (statement.isClosed()) {
+      return;
+    }
+    if (idle.size() < MAX_KEPT) {
       // Values of the last use may be secret, and large.
-      prepared.clearParameters();
-      PreparedStatement other = idle.putIfAbsent(text, prepared);
-      if (other == null) {
+      statement.clearParameters();
+      if (idle.putIfAbsent(sql, statement) == null) {
         return;
       }
     }
-    super.close(connection, sql, statement);
+    statement.close();
+  }
+
+  // One that is in use is not here, so a statement within itself gets one of its own.
+  private @Nullable PreparedStatement idle(String sql) throws SQLException {
+    PreparedStatement kept = idle.remove(sql);
+    return kept == null || kept.isClosed() ? null : kept;
   }
 }

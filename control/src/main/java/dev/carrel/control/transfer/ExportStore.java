@@ -1,6 +1,7 @@
 package dev.carrel.control.transfer;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExportId;
 import dev.carrel.spi.SandboxException;
@@ -10,6 +11,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
 /** Rows of exports. */
@@ -87,9 +89,8 @@ final class ExportStore {
         > 0;
   }
 
-  void deleteAll(SandboxId sandbox) {
-    database.write(
-        handle -> handle.execute("DELETE FROM export WHERE sandbox_id = ?", sandbox.value()));
+  static void deleteAll(Handle handle, SandboxId sandbox) {
+    Sql.update(handle, "DELETE FROM export WHERE sandbox_id = ?", sandbox.value());
   }
 
   private static Export read(ResultSet row, StatementContext context) throws SQLException {

@@ -30,6 +30,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -246,7 +247,12 @@ public final class Exports implements SandboxListener {
 
   @Override
   public void removed(SandboxId id) {
-    store.deleteAll(id);
+    // All that there is of it is rows.
+  }
+
+  @Override
+  public void erase(Handle handle, SandboxId id) {
+    ExportStore.deleteAll(handle, id);
   }
 
   private static SandboxException notFound(ExportId id) {

@@ -1,6 +1,7 @@
 package dev.carrel.control.transfer;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.UploadId;
 import java.sql.ResultSet;
@@ -8,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
 /** Rows of uploads. */
@@ -62,9 +64,8 @@ final class UploadStore {
     database.write(handle -> handle.execute("DELETE FROM upload WHERE id = ?", id.value()));
   }
 
-  void deleteAll(SandboxId sandbox) {
-    database.write(
-        handle -> handle.execute("DELETE FROM upload WHERE sandbox_id = ?", sandbox.value()));
+  static void deleteAll(Handle handle, SandboxId sandbox) {
+    Sql.update(handle, "DELETE FROM upload WHERE sandbox_id = ?", sandbox.value());
   }
 
   private static Upload read(ResultSet row, StatementContext context) throws SQLException {

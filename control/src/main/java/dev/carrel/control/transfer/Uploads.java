@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jdbi.v3.core.Handle;
 
 /**
  * Uploads that go on after a broken connection, and after a restart of the server. What has come is
@@ -221,6 +222,11 @@ public final class Uploads implements SandboxListener {
 
   @Override
   public void removed(SandboxId id) {
-    store.deleteAll(id);
+    // What came so far was in its files; of those that were not finished there are rows.
+  }
+
+  @Override
+  public void erase(Handle handle, SandboxId id) {
+    UploadStore.deleteAll(handle, id);
   }
 }

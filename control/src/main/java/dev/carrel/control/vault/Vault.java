@@ -33,6 +33,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -344,8 +345,13 @@ public final class Vault implements SandboxListener {
 
   @Override
   public void removed(SandboxId id) {
+    // All that there is of it is rows.
+  }
+
+  @Override
+  public void erase(Handle handle, SandboxId id) {
     if (traced) {
-      store.forget(id.value());
+      VaultStore.forget(handle, id.value());
     }
   }
 

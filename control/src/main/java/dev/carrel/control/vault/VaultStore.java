@@ -1,6 +1,7 @@
 package dev.carrel.control.vault;
 
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.SandboxId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -8,6 +9,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
 /** Rows of secrets, and of where their values have been. */
@@ -98,12 +100,9 @@ final class VaultStore {
                 .one());
   }
 
-  void forget(String holder) {
-    database.later(
-        handle -> {
-          handle.execute("DELETE FROM secret_placeholder WHERE sandbox_id = ?", holder);
-          handle.execute("DELETE FROM secret_trace WHERE holder = ?", holder);
-        });
+  static void forget(Handle handle, String holder) {
+    Sql.update(handle, "DELETE FROM secret_placeholder WHERE sandbox_id = ?", holder);
+    Sql.update(handle, "DELETE FROM secret_trace WHERE holder = ?", holder);
   }
 
   /** Notes that a sandbox has a placeholder for this one. */

@@ -6,7 +6,9 @@ import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.Leftovers;
 import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.ExecRequest;
 import dev.carrel.guest.Guest;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Machine;
@@ -164,6 +166,41 @@ final class SpawnServerIT extends MachineTests {
         () ->
             Leftovers.of(machine.id().value(), runDirectory()).isEmpty()
                 && Leftovers.processes(" --run " + other + " ").isEmpty());
+  }
+
+  @Test
+  void processesThatCloseForTheServerAreStartedAgainWhenTheyAreLost() {
+    removeWatched();
+    List<Long> lost = closers();
+    assertThat(lost).as("there are some once there is something to close").isNotEmpty();
+    lost.forEach(pid -> ProcessHandle.of(pid).orElseThrow().destroyForcibly());
+    Eventually.holds("they are gone", Duration.ofSeconds(10), () -> closers().isEmpty());
+
+    // The first one after it finds out, and is closed by the server itself.
+    removeWatched();
+    removeWatched();
+    assertThat(closers()).isNotEmpty().doesNotContainAnyElementsOf(lost);
+    removeWatched();
+  }
+
+  /** Makes a machine that watches its files, and removes it: a watch is slow to close. */
+  private void removeWatched() {
+    Machine machine = start();
+    ExecRequest request =
+        ExecRequest.of(Command.shell("echo new > /workspace/file"), Finished.ENVIRONMENT);
+    Finished.run(Guest.of(machine), request.withChanges(true));
+    machine.destroy();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  /** Those that are alive: of a dead one that nobody asked for yet there is no command line. */
+  private List<Long> closers() {
+    return ProcessHandle.of(serverPid())
+        .orElseThrow()
+        .children()
+        .map(ProcessHandle::pid)
+        .filter(pid -> Leftovers.processes("guest closer").contains(pid))
+        .toList();
   }
 
   private static Path lib() {

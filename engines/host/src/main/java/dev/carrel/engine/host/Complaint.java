@@ -23,7 +23,9 @@ public final class Complaint {
       case "isolation" -> new SandboxException(ErrorCode.ISOLATION_NOT_AVAILABLE, message);
       case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
       case "not_found" -> new SandboxException(ErrorCode.VOLUME_NOT_FOUND, message);
-      case "no_space" -> new SandboxException(ErrorCode.NO_SPACE, message);
+      case "no_space" ->
+          new SandboxException(ErrorCode.NO_SPACE, message)
+              .withHint("free space on the server's disk, then try again");
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
     };
   }

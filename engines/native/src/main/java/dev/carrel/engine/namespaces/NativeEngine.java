@@ -297,7 +297,9 @@ final class NativeEngine implements Engine {
       case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
       case "busy" -> new SandboxException(ErrorCode.LIMIT_REACHED, message);
       case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
-      case "no_space" -> new SandboxException(ErrorCode.NO_SPACE, message);
+      case "no_space" ->
+          new SandboxException(ErrorCode.NO_SPACE, message)
+              .withHint("free space on the server's disk, then try again");
       case "not_supported" -> new SandboxException(ErrorCode.NOT_SUPPORTED, message);
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
     };

@@ -53,6 +53,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -103,7 +104,11 @@ public final class Control implements AutoCloseable {
 
   private Control(ControlSettings settings, List<Engine> engineList, InstantSource clock) {
     engines = new Engines(engineList, settings.sandboxes());
-    database = Database.open(settings.dataDirectory().resolve("carrel.db"));
+    database =
+        Database.open(
+            settings.dataDirectory().resolve("carrel.db"),
+            Optional.of(settings.libDirectory().resolve("blank.db"))
+                .filter(java.nio.file.Files::exists));
     onShutdown = settings.sandboxes().life().onShutdown();
     audit =
         new Audit(

@@ -1,7 +1,10 @@
 package dev.carrel.dist;
 
 import dev.carrel.cli.Cli;
-import dev.carrel.cli.LocalServer;
+import dev.carrel.cli.Endpoint;
+import dev.carrel.cli.Host;
+import dev.carrel.cli.ServedServer;
+import dev.carrel.control.store.Database;
 import dev.carrel.dist.config.Environment;
 import dev.carrel.sdk.Carrel;
 import dev.carrel.sdk.EngineInfo;
@@ -9,17 +12,27 @@ import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SandboxOptions;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What the packaging runs once to record the AOT cache: the commands that people start most, with
  * the engine that works on every build machine, and a server's frequent requests with each engine
- * among ours that works on this one. Not for users, so not among the commands.
+ * among ours that works on this one. Leaves an empty database for new servers to begin with. Not
+ * for users, so not among the commands.
  */
 final class Training {
   static final String NAME = "train";
@@ -49,7 +62,7 @@ final class Training {
 
   // Enough for the compiler's thresholds: with the profiles in the cache a new server runs its
   // frequent paths compiled within a second instead of after some thousand requests.
-  private static final int REQUESTS = 2500;
+  private static final int REQUESTS = 2000;
   private static final int LIVES = 400;
 
   private Training() {}
@@ -66,6 +79,7 @@ final class Training {
         new ThisHost(
             new Environment(
                 variables, environment.home(), environment.userHome(), environment.root()));
+    Database.open(Path.of(folder, "blank.db")).close();
     var nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
     for (List<String> command : COMMANDS) {
       InputStream in =
@@ -85,17 +99,20 @@ final class Training {
 
   /** What a server does all day. */
   private static void exercise(ThisHost host) {
-    try (LocalServer server = host.startPassingServer();
+    // As people start it: with its lines on standard error, and with gRPC.
+    var options =
+        new Host.ServeOptions(Optional.empty(), List.of("server.port=0", "grpc.port=0"), true);
+    try (ServedServer server = host.serve(options);
         Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
       for (EngineInfo engine : carrel.engines()) {
         if (engine.usable() && ENGINES.contains(engine.name())) {
-          exercise(carrel, SandboxOptions.defaults().withEngine(engine.name()));
+          exercise(carrel, server.endpoint(), SandboxOptions.defaults().withEngine(engine.name()));
         }
       }
     }
   }
 
-  private static void exercise(Carrel carrel, SandboxOptions options) {
+  private static void exercise(Carrel carrel, Endpoint server, SandboxOptions options) {
     Sandbox sandbox = carrel.sandboxes().create(options);
     var command = ExecOptions.of(List.of("/bin/true"));
     for (int i = 0; i < REQUESTS; i++) {
@@ -105,11 +122,46 @@ final class Training {
         sandbox.exec(command);
       }
     }
+    callTools(server, sandbox.id());
     sandbox.delete();
     for (int i = 0; i < LIVES; i++) {
       Sandbox one = carrel.sandboxes().create(options);
       one.exec(command);
       one.delete();
+    }
+  }
+
+  private static void callTools(Endpoint server, String sandbox) {
+    String body =
+        """
+        {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_code",\
+        "arguments":{"session_id":"%s","language":"bash","code":":"},\
+        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",\
+        "io.modelcontextprotocol/clientCapabilities":{}}}}
+        """
+            .formatted(sandbox);
+    var call =
+        HttpRequest.newBuilder(server.address().resolve("/mcp"))
+            .header("Authorization", "Bearer " + server.token())
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream")
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", "tools/call")
+            .header("Mcp-Name", "execute_code")
+            .POST(BodyPublishers.ofString(body))
+            .build();
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      for (int i = 0; i < REQUESTS; i++) {
+        HttpResponse<String> answer = http.send(call, BodyHandlers.ofString());
+        if (answer.statusCode() != 200) {
+          throw new IllegalStateException("a tool answered " + answer.body());
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("a tool did not answer", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
     }
   }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -11,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -83,12 +85,18 @@ public final class Database implements AutoCloseable {
 
   /** Opens or makes the file and brings its schema up to date. */
   public static Database open(Path file) {
+    return open(file, Optional.empty());
+  }
+
+  /**
+   * As {@link #open(Path)}.
+   *
+   * @param blank an empty database that a new file begins with: its schema need not be made
+   */
+  public static Database open(Path file, Optional<Path> blank) {
     try {
       if (!Files.exists(file)) {
-        // Environment variables of sandboxes are in it: nobody else may read it.
-        Files.createFile(
-            file,
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        create(file, blank);
       }
       SQLiteDataSource source = dataSource(file);
       migrate(source);
@@ -196,6 +204,21 @@ public final class Database implements AutoCloseable {
     } catch (SQLException e) {
       throw new IllegalStateException("cannot close the database: " + e, e);
     }
+  }
+
+  private static void create(Path file, Optional<Path> blank) throws IOException {
+    // Environment variables of sandboxes are in it: nobody else may read it.
+    var mine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+    if (blank.isEmpty()) {
+      Files.createFile(file, mine);
+      return;
+    }
+    // Whole or not at all: half of a database could never be opened.
+    Path draft = file.resolveSibling(file.getFileName() + ".draft");
+    Files.deleteIfExists(draft);
+    Files.createFile(draft, mine);
+    Files.write(draft, Files.readAllBytes(blank.get()));
+    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
   }
 
   static SQLiteDataSource dataSource(Path file) {

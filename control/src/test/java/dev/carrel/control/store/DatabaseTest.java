@@ -15,6 +15,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jdbi.v3.core.Handle;
@@ -50,6 +51,25 @@ final class DatabaseTest {
       assertThat(count(database)).isEqualTo(1);
     }
     assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
+  }
+
+  @Test
+  void aNewFileBeginsWithTheBlankOneAndNobodyElseCanRead() throws IOException {
+    Path blank = folder.resolve("blank.db");
+    try (Database database = Database.open(blank)) {
+      database.write(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      database.write(handle -> handle.execute("INSERT INTO t VALUES (41)"));
+    }
+    Path file = folder.resolve("x.db");
+    try (Database database = Database.open(file, Optional.of(blank))) {
+      assertThat(count(database)).isEqualTo(1);
+      database.write(handle -> handle.execute("INSERT INTO t VALUES (42)"));
+    }
+    try (Database database = Database.open(file, Optional.of(blank))) {
+      assertThat(count(database)).isEqualTo(2);
+    }
+    assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
+    assertThat(folder).isDirectoryNotContaining("glob:**.draft");
   }
 
   @Test

@@ -30,6 +30,7 @@ import picocli.CommandLine.Spec;
           + " lines of the same run; absolute times on a shared machine are notes."
     })
 public final class BenchCommand implements Callable<Integer> {
+  private static final int MCP_STARTS = 5;
   private static final int QUICK = 40;
   private static final int USUAL = 200;
   private static final String PLAIN = "{}";
@@ -180,6 +181,7 @@ public final class BenchCommand implements Callable<Integer> {
   }
 
   private void measureServer(Report report, Path scratch, int count) throws Exception {
+    attempt(report, "mcp start", () -> McpBench.measureStart(home, scratch, MCP_STARTS, report));
     step("server start");
     try (ServerProcess server = ServerProcess.start(home, scratch.resolve("server"), Map.of())) {
       report.add(Row.figure("server start to first answer", server.startMillis(), "ms", 1000));

@@ -2,12 +2,21 @@ package dev.carrel.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 
-/** What it adds to come by MCP: the same code in the same sandbox, by a tool and by REST. */
+/**
+ * How soon an agent's program that starts {@code carrel mcp} has its first answer, and what it adds
+ * to come by MCP: the same code in the same sandbox, by a tool and by REST.
+ */
 final class McpBench {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String VERSION = "2026-07-28";
+  private static final String GREETING =
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\","
+          + "\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}";
   private static final Map<String, String> HEADERS =
       Map.of(
           "Accept",
@@ -25,6 +34,34 @@ final class McpBench {
   McpBench(ServerProcess server, Report report) {
     this.server = server;
     this.report = report;
+  }
+
+  /** Each time with a server of its own: none runs. */
+  static void measureStart(Path home, Path scratch, int count, Report report) throws Exception {
+    long[] times = new long[count];
+    for (int i = 0; i < count; i++) {
+      Path folder = scratch.resolve("mcp-" + i);
+      ProcessBuilder program = ServerProcess.program(home, folder, Map.of(), "mcp");
+      program.redirectError(folder.resolve("mcp.log").toFile());
+      long begin = System.nanoTime();
+      Process process = program.start();
+      try (var in = process.getOutputStream();
+          var out = process.inputReader()) {
+        in.write((GREETING + "\n").getBytes(StandardCharsets.UTF_8));
+        in.flush();
+        String answer = out.readLine();
+        times[i] = System.nanoTime() - begin;
+        if (answer == null || !answer.contains("serverInfo")) {
+          throw new IOException("carrel mcp answered " + answer);
+        }
+      } finally {
+        if (!process.waitFor(Duration.ofSeconds(20))) {
+          process.destroyForcibly();
+        }
+      }
+    }
+    report.add(
+        Row.latency("carrel mcp until it has answered, no server", Samples.of(times), 1000, null));
   }
 
   void measure(int count) throws Exception {

@@ -37,15 +37,7 @@ public final class ServerProcess implements AutoCloseable {
    */
   public static ServerProcess start(Path home, Path folder, Map<String, String> settings)
       throws IOException, InterruptedException {
-    ProcessBuilder builder = new ProcessBuilder(home.resolve("bin/carrel").toString(), "serve");
-    Files.createDirectories(folder);
-    Map<String, String> environment = builder.environment();
-    environment.keySet().removeIf(name -> name.startsWith("CARREL_"));
-    environment.putAll(settings);
-    environment.put("JAVA_HOME", System.getProperty("java.home"));
-    environment.putIfAbsent("CARREL_SERVER_PORT", "0");
-    environment.put("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
-    environment.put("CARREL_STORAGE_RUN_DIRECTORY", folder.resolve("run").toString());
+    ProcessBuilder builder = program(home, folder, settings, "serve");
     Path log = folder.resolve("server.log");
     builder
         .redirectErrorStream(true)
@@ -60,6 +52,21 @@ public final class ServerProcess implements AutoCloseable {
       process.destroyForcibly();
       throw failure;
     }
+  }
+
+  /** A command of the distribution, with all its state in the folder. */
+  static ProcessBuilder program(
+      Path home, Path folder, Map<String, String> settings, String command) throws IOException {
+    var builder = new ProcessBuilder(home.resolve("bin/carrel").toString(), command);
+    Files.createDirectories(folder);
+    Map<String, String> environment = builder.environment();
+    environment.keySet().removeIf(name -> name.startsWith("CARREL_"));
+    environment.putAll(settings);
+    environment.put("JAVA_HOME", System.getProperty("java.home"));
+    environment.putIfAbsent("CARREL_SERVER_PORT", "0");
+    environment.put("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
+    environment.put("CARREL_STORAGE_RUN_DIRECTORY", folder.resolve("run").toString());
+    return builder;
   }
 
   private static Properties awaitEndpoint(Process process, Path folder, Path log)

@@ -17,6 +17,7 @@ final class Arrival implements Runnable {
   private final SocketChannel channel;
   private final Buffers buffers;
   private final Runnable left;
+  private final Wire wire;
   private final BiConsumer<Gate, Wire> goOn;
   private final long deadline = System.nanoTime() + PATIENCE.toNanos();
 
@@ -28,21 +29,22 @@ final class Arrival implements Runnable {
       TokenDoor door,
       SocketChannel channel,
       Buffers buffers,
+      Pipes pipes,
       BiConsumer<Gate, Wire> goOn,
       Runnable left) {
     this.door = door;
     this.channel = channel;
     this.buffers = buffers;
+    this.wire = new Wire(channel, buffers.take(), pipes);
     this.goOn = goOn;
     this.left = left;
   }
 
   @Override
   public void run() {
-    var wire = new Wire(channel, buffers.take());
     Gate gate = null;
     try {
-      gate = admit(wire);
+      gate = admit();
     } catch (IOException e) {
       LOG.debug("an arrival hung up: {}", e.toString());
     } finally {
@@ -59,7 +61,7 @@ final class Arrival implements Runnable {
   }
 
   /** Null when it was turned away; the request stays in the wire. */
-  private @Nullable Gate admit(Wire wire) throws IOException {
+  private @Nullable Gate admit() throws IOException {
     try {
       HttpHead head = HttpHead.peek(wire);
       return head == null ? null : door.admit(head).gate();
@@ -78,7 +80,7 @@ final class Arrival implements Runnable {
 
   void close() {
     try {
-      channel.close();
+      wire.close();
     } catch (IOException e) {
       LOG.debug("an arrival did not close: {}", e.toString());
     }

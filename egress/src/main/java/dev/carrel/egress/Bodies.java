@@ -57,6 +57,11 @@ final class Bodies {
       send(clean);
     }
 
+    /** What follows, if nobody has to look at it; how much that was. */
+    long move(Wire from, long most, Meter meter) throws IOException, RefusedException {
+      return chunks || !filter.equals(Filter.NONE) ? 0 : from.moveTo(to, most, meter);
+    }
+
     void end() throws IOException {
       send(filter.end());
       if (chunks) {
@@ -118,7 +123,8 @@ final class Bodies {
     ByteBuffer piece = input.slice(input.position(), bytes);
     to.write(piece);
     input.position(input.position() + bytes);
-    return bytes;
+    // Behind a full buffer there is more than a copy should carry.
+    return bytes < input.capacity() ? bytes : bytes + to.move(from, most - bytes, meter);
   }
 
   private static void copyChunks(Wire from, Outlet to, Meter meter)

@@ -14,12 +14,14 @@ final class Dialler {
   private final Judge judge;
   private final Resolver resolver;
   private final Buffers buffers;
+  private final Pipes pipes;
   private final Duration timeout;
 
-  Dialler(Judge judge, Resolver resolver, Buffers buffers, Duration timeout) {
+  Dialler(Judge judge, Resolver resolver, Buffers buffers, Pipes pipes, Duration timeout) {
     this.judge = judge;
     this.resolver = resolver;
     this.buffers = buffers;
+    this.pipes = pipes;
     this.timeout = timeout;
   }
 
@@ -43,7 +45,8 @@ final class Dialler {
     IOException last = new IOException("no address");
     for (InetAddress address : addresses) {
       try {
-        return new Wire(connect(new InetSocketAddress(address, target.port())), buffers.take());
+        return new Wire(
+            connect(new InetSocketAddress(address, target.port())), buffers.take(), pipes);
       } catch (SocketTimeoutException e) {
         throw new RefusedException(
             Reason.TIMED_OUT,

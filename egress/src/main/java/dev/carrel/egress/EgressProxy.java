@@ -41,6 +41,7 @@ public final class EgressProxy implements AutoCloseable {
 
   private final EgressSettings settings;
   private final Buffers buffers = new Buffers();
+  private final Pipes pipes;
   private final Resolver resolver;
   private final Dialler dialler;
   private final Selector selector;
@@ -52,7 +53,12 @@ public final class EgressProxy implements AutoCloseable {
   private volatile boolean closed;
 
   public EgressProxy(EgressSettings settings, Presets presets) throws IOException {
+    this(settings, presets, Pipes.open());
+  }
+
+  EgressProxy(EgressSettings settings, Presets presets, Pipes pipes) throws IOException {
     this.settings = settings;
+    this.pipes = pipes;
     this.resolver =
         new Resolver(
             settings.pinned(),
@@ -60,7 +66,11 @@ public final class EgressProxy implements AutoCloseable {
             InetAddress::getAllByName);
     this.dialler =
         new Dialler(
-            new Judge(presets, settings.deny()), resolver, buffers, settings.connectTimeout());
+            new Judge(presets, settings.deny()),
+            resolver,
+            buffers,
+            pipes,
+            settings.connectTimeout());
     this.selector = Selector.open();
     this.accepting = Thread.ofPlatform().daemon().name("egress-accept").start(this::accept);
     this.watching = Thread.ofPlatform().daemon().name("egress-watch").start(this::watch);
@@ -172,7 +182,7 @@ public final class EgressProxy implements AutoCloseable {
       return;
     }
     open.incrementAndGet();
-    Session session = session(gate, new Wire(channel, buffers.take()), null);
+    Session session = session(gate, new Wire(channel, buffers.take(), pipes), null);
     Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
   }
 
@@ -206,6 +216,7 @@ public final class EgressProxy implements AutoCloseable {
               through,
               channel,
               buffers,
+              pipes,
               (gate, wire) -> goOn(through, gate, wire),
               open::decrementAndGet);
       through.arrivals().add(arrival);
@@ -269,5 +280,6 @@ public final class EgressProxy implements AutoCloseable {
     LockSupport.unpark(watching);
     LockSupport.unpark(accepting);
     resolver.close();
+    pipes.close();
   }
 }

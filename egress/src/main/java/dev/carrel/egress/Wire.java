@@ -2,22 +2,44 @@ package dev.carrel.egress;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /** A connection with what was read from it and not used yet. One thread reads, one writes. */
 final class Wire implements Closeable {
+  // What a Unix socket holds at first is less than one turn of a splice.
+  private static final int SEND_BUFFER = 512 * 1024;
+
   private final ByteChannel channel;
   private final ByteBuffer input;
+  private final Pipes pipes;
+  private final Object closing = new Object();
+  private boolean widened;
 
   /**
    * @param input empty; its size bounds what is read ahead
    */
   Wire(ByteChannel channel, ByteBuffer input) {
+    this(channel, input, Pipes.none());
+  }
+
+  /**
+   * @param input empty, outside the heap
+   * @param pipes for what may pass unseen
+   */
+  Wire(SocketChannel channel, ByteBuffer input, Pipes pipes) {
+    this((ByteChannel) channel, input, pipes);
+  }
+
+  private Wire(ByteChannel channel, ByteBuffer input, Pipes pipes) {
     this.channel = channel;
     this.input = input.clear().flip();
+    this.pipes = pipes;
   }
 
   /** What was read and not used; moving its position uses it. */
@@ -63,6 +85,45 @@ final class Wire implements Closeable {
     write(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
+  /**
+   * Passes on what waits behind an input that is empty, without looking at it; how much that was.
+   * Nothing is no end: the next read tells.
+   */
+  long moveTo(Wire to, long most, Bodies.Meter meter) throws IOException, RefusedException {
+    try (Pipes.Pipe pipe = to.channel instanceof SocketChannel ? pipes.take() : null) {
+      if (pipe == null) {
+        return 0;
+      }
+      try (Descriptor source = descriptor(pipe);
+          Descriptor sink = to.descriptor(pipe)) {
+        if (source == null || sink == null) {
+          return 0;
+        }
+        to.widen();
+        return new Splice(this, source, to, sink, pipe).run(most, meter);
+      }
+    }
+  }
+
+  private @Nullable Descriptor descriptor(Pipes.Pipe pipe) {
+    synchronized (closing) {
+      return Descriptor.of((SocketChannel) channel, pipe.state());
+    }
+  }
+
+  /** TCP finds its own measure. */
+  private void widen() throws IOException {
+    SocketChannel socket = (SocketChannel) channel;
+    if (!widened && socket.getLocalAddress() instanceof UnixDomainSocketAddress) {
+      socket.setOption(StandardSocketOptions.SO_SNDBUF, SEND_BUFFER);
+    }
+    widened = true;
+  }
+
+  boolean isOpen() {
+    return channel.isOpen();
+  }
+
   /** What only a socket can do: the other direction stays open. */
   void endOutput() throws IOException {
     ((SocketChannel) channel).shutdownOutput();
@@ -70,6 +131,8 @@ final class Wire implements Closeable {
 
   @Override
   public void close() throws IOException {
-    channel.close();
+    synchronized (closing) {
+      channel.close();
+    }
   }
 }

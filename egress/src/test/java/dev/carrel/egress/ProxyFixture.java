@@ -57,6 +57,10 @@ final class ProxyFixture implements AutoCloseable {
   }
 
   ProxyFixture(UnaryOperator<EgressSettings> change) throws IOException {
+    this(change, Pipes.open());
+  }
+
+  ProxyFixture(UnaryOperator<EgressSettings> change, Pipes pipes) throws IOException {
     web = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     web.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     web.createContext("/", this::answer);
@@ -66,7 +70,7 @@ final class ProxyFixture implements AutoCloseable {
     List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
     EgressSettings settings =
         EgressSettings.defaults().withPinned(Map.of(Host.parse(WEB), here, Host.parse(ECHO), here));
-    proxy = new EgressProxy(change.apply(settings), NONE);
+    proxy = new EgressProxy(change.apply(settings), NONE, pipes);
     gate = proxy.open("sbtest", folder.resolve("egress.sock"), decisions::add);
     gate.policy(allowed());
   }

@@ -131,6 +131,13 @@ check_excuses(const struct plan *plan, struct failure *failure)
 	return true;
 }
 
+/* What cannot be written down must not be done; a full disk is for somebody to mend, and is told apart. */
+static bool
+unwritten(struct failure *failure, const char *folder)
+{
+	return give_up(failure, errno == ENOSPC ? KIND_SPACE : KIND_ENGINE, "state", errno, "%s/state", folder);
+}
+
 /* Slot, state file, socket and groups, in an order in which a crash at any point can be swept. */
 static bool
 prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
@@ -149,7 +156,7 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	snprintf(state.image, sizeof state.image, "%s", plan->image);
 	memcpy(state.volume, box->volume, sizeof state.volume);
 	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
-		return give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+		return unwritten(failure, folder);
 	if ((plan->listener = make_listener(folder, failure)) < 0)
 		return false;
 	return cgroup_create(&spawn->cgroups, box->id, &plan->limits, &details->groups, &plan->cgroups, &plan->measures, failure)
@@ -182,7 +189,7 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
 	box->start = good ? process_start(box->pid) : 0;
 	if (good && !state_add_child(folder, box->pid, box->start))
-		good = give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+		good = unwritten(failure, folder);
 	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
 	fcntl(report[0], F_SETFL, O_NONBLOCK);
 	if (good && !spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN))
@@ -230,7 +237,7 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	/* Making the folder is what makes the id ours: two creates of one id cannot both pass here. */
 	folder_of(spawn, request->id, folder, sizeof folder);
 	if (mkdir(folder, 0700) != 0) {
-		give_up(failure, errno == EEXIST ? KIND_BUSY : KIND_ENGINE, "folder", errno, "%s", folder);
+		give_up(failure, errno == EEXIST ? KIND_BUSY : errno == ENOSPC ? KIND_SPACE : KIND_ENGINE, "folder", errno, "%s", folder);
 		return -1;
 	}
 	struct box *box = &spawn->boxes[index];
@@ -332,7 +339,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	folder_of(spawn, box->id, folder, sizeof folder);
 	bool good = cgroup_limit_cpu(&details->groups, &details->limits, &lost);
 	if (good && !state_add_ready(folder, &details->limits, &details->measures))
-		good = give_up(&lost, KIND_ENGINE, "state", errno, "%s/state", folder);
+		good = unwritten(&lost, folder);
 	if (!good) {
 		creation_failed(spawn, index, &lost);
 		return;
@@ -460,7 +467,7 @@ boxes_record(const struct spawn *spawn, int index, struct failure *failure)
 	memcpy(state.image, details->image, sizeof state.image);
 	memcpy(state.volume, box->volume, sizeof state.volume);
 	folder_of(spawn, box->id, folder, sizeof folder);
-	return state_replace(folder, &state) || give_up(failure, KIND_ENGINE, "state", errno, "%s/state", folder);
+	return state_replace(folder, &state) || unwritten(failure, folder);
 }
 
 /* Whether a folder without a record of ours has files that we never make: then it is another engine's. */

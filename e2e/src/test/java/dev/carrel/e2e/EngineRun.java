@@ -54,7 +54,8 @@ final class EngineRun {
           "functional.E2bHostsIT", CLIENTS,
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,
-          "chaos.ChaosIT", "kills the spawn server, which native alone has");
+          "chaos.ChaosIT", "kills the spawn server, which native alone has",
+          "chaos.FullDiskIT", "fills the disk that the spawn server writes to");
 
   private EngineRun() {}
 

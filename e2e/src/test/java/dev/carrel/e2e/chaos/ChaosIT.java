@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Leftovers;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,12 +40,12 @@ class ChaosIT {
 
   @BeforeEach
   void mountSmallDisk() throws Exception {
-    run("mount", "-t", "tmpfs", "-o", "size=192m,mode=700", "carrel-chaos", folder.toString());
+    SmallDisk.mount(folder);
   }
 
   @AfterEach
   void unmount() throws Exception {
-    run("umount", folder.toString());
+    SmallDisk.unmount(folder);
   }
 
   @ParameterizedTest
@@ -116,11 +115,5 @@ class ChaosIT {
     // A loop device is let go a moment after its volume; and one may be there for the next sandbox.
     Eventually.holds("no loop device", PATIENCE, () -> Leftovers.loops(folder).isEmpty());
     assertThat(Residue.onHost(ledger.ids(), folder)).isEmpty();
-  }
-
-  private static void run(String... command) throws Exception {
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).as(String.join(" ", command) + ": " + said).isZero();
   }
 }

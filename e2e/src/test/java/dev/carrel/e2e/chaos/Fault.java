@@ -2,7 +2,6 @@ package dev.carrel.e2e.chaos;
 
 import dev.carrel.engine.testkit.Eventually;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -58,7 +57,7 @@ enum Fault {
       long end = System.nanoTime() + HOLD.toNanos();
       try {
         while (System.nanoTime() - end < 0) {
-          fill(filler);
+          SmallDisk.fill(filler);
         }
       } finally {
         Files.delete(filler);
@@ -93,22 +92,4 @@ enum Fault {
 
   /** Returns when it is over. */
   abstract void strike(World world, Ledger ledger, Random random) throws IOException, SQLException;
-
-  /** Takes all space that is left. */
-  private static void fill(Path filler) throws IOException {
-    byte[] block = new byte[1 << 16];
-    try (OutputStream out =
-        Files.newOutputStream(
-            filler,
-            java.nio.file.StandardOpenOption.CREATE,
-            java.nio.file.StandardOpenOption.APPEND)) {
-      for (int size = block.length; size > 0; ) {
-        try {
-          out.write(block, 0, size);
-        } catch (IOException full) {
-          size /= 2;
-        }
-      }
-    }
-  }
 }

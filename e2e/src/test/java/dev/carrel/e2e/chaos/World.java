@@ -29,8 +29,12 @@ final class World implements AutoCloseable {
   private Api api;
 
   World(Path folder) throws Exception {
+    this(folder, WITH_POOL);
+  }
+
+  World(Path folder, Map<String, String> settings) throws Exception {
     this.folder = folder;
-    this.server = Carrel.start(folder, WITH_POOL);
+    this.server = Carrel.start(folder, settings);
     this.api = new Api(server.address(), server.token());
   }
 

@@ -16,6 +16,7 @@ import dev.carrel.control.event.Event;
 import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.furnish.Furnishing;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
@@ -153,18 +154,7 @@ final class BudgetsIT {
 
   @Test
   void bytesEndWithTheBudgetAlsoInTheMiddleOfABody() throws Exception {
-    HttpServer server =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    server.createContext(
-        "/",
-        exchange -> {
-          byte[] body = new byte[8_000_000];
-          exchange.sendResponseHeaders(200, body.length);
-          try (var out = exchange.getResponseBody()) {
-            out.write(body);
-          }
-        });
-    server.start();
+    HttpServer server = large();
     try {
       fixture = new ControlFixture("process", BudgetsIT::pinned);
       int port = server.getAddress().getPort();
@@ -204,16 +194,56 @@ final class BudgetsIT {
       assertThat(
               run(sandbox.id(), "curl -s -m 60 http://" + NAME + ":" + port + "/").stdout().text())
           .contains("egress_budget");
+
+      Sandbox frugal =
+          begin(
+              CreateSandbox.defaults().withNetwork(CreateSandbox.Network.of(policy)),
+              Resource.EGRESS_BYTES,
+              500_000);
+      ExecResult less = run(frugal.id(), curl + NAME + ":" + port + "/");
+      assertThat(less.exitCode()).as("the body was cut from the beginning on").isNotZero();
+      assertThat(Long.parseLong(less.stdout().text().replaceFirst(".* ", "")))
+          .isLessThan(1_500_000);
+      assertThat(
+              run(frugal.id(), "curl -s -m 60 http://" + NAME + ":" + port + "/").stdout().text())
+          .contains("egress_budget", frugal.id().value());
     } finally {
       server.stop(0);
     }
   }
 
+  private static HttpServer large() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          byte[] body = new byte[8_000_000];
+          exchange.sendResponseHeaders(200, body.length);
+          try (var out = exchange.getResponseBody()) {
+            out.write(body);
+          }
+        });
+    server.start();
+    return server;
+  }
+
+  /** A sandbox that has its budget before there is a machine. */
+  private Sandbox begin(CreateSandbox request, Resource resource, long limit)
+      throws InterruptedException {
+    var furnishing = new Furnishing(Map.of(resource, limit), List.of());
+    return fixture
+        .control()
+        .furnishings()
+        .create(ALICE, request, furnishing, null, () -> {})
+        .created()
+        .sandbox();
+  }
+
   @Test
   void aSandboxThatUsedUpItsCpuTimeIsStoppedAndRunsNoMore() throws Exception {
     fixture = new ControlFixture("native", settings -> settings);
-    Sandbox sandbox = fixture.sandbox();
-    limit(ADMIN, sandbox.id(), Resource.CPU_SECONDS, 1);
+    Sandbox sandbox = begin(CreateSandbox.defaults(), Resource.CPU_SECONDS, 1);
 
     ExecResult ended = run(sandbox.id(), "while :; do :; done");
 

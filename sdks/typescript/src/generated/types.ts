@@ -1402,6 +1402,10 @@ export interface Installation {
   packages: InstalledPackage[];
   /** All that was chosen to be installed for them, with what they depend on. */
   resolved: InstalledPackage[];
+  /** How many of their files the server had already. */
+  filesCached: number;
+  /** How many of them it fetched now, and has from now on. */
+  filesFetched: number;
   exitCode: number;
   timedOut: boolean;
   stdout: string;
@@ -1415,6 +1419,8 @@ export const readInstallation = (wire: Wire): Installation => ({
   success: wire.success,
   packages: ((items: Wire[]) => items.map(readInstalledPackage))(wire.packages),
   resolved: ((items: Wire[]) => items.map(readInstalledPackage))(wire.resolved),
+  filesCached: wire.files_cached,
+  filesFetched: wire.files_fetched,
   exitCode: wire.exit_code,
   timedOut: wire.timed_out,
   stdout: wire.stdout,

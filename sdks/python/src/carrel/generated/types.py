@@ -1747,6 +1747,10 @@ class Installation:
     """Those asked for, as they are now."""
     resolved: list[InstalledPackage]
     """All that was chosen to be installed for them, with what they depend on."""
+    files_cached: int
+    """How many of their files the server had already."""
+    files_fetched: int
+    """How many of them it fetched now, and has from now on."""
     exit_code: int
     timed_out: bool
     stdout: str
@@ -1761,6 +1765,8 @@ class Installation:
             success=wire["success"],
             packages=(lambda items: [InstalledPackage.from_wire(item) for item in items])(wire["packages"]),
             resolved=(lambda items: [InstalledPackage.from_wire(item) for item in items])(wire["resolved"]),
+            files_cached=wire["files_cached"],
+            files_fetched=wire["files_fetched"],
             exit_code=wire["exit_code"],
             timed_out=wire["timed_out"],
             stdout=wire["stdout"],

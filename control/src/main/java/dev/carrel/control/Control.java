@@ -177,7 +177,17 @@ public final class Control implements AutoCloseable {
             audit,
             executions,
             artifacts);
-    packages = new Packages(settings.packages(), sandboxes, execs, egress, audit, events);
+    packages =
+        new Packages(
+            settings.packages(),
+            settings.dataDirectory().resolve("packages"),
+            sandboxes,
+            execs,
+            egress,
+            gates,
+            telemetry,
+            audit,
+            events);
     furnishings = new Furnishings(creates, sandboxes, budgets, packages);
     contexts =
         new Contexts(

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
+import java.nio.channels.WritableByteChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +23,7 @@ public final class Fetch {
   private static final int HTTP = 80;
   private static final int HTTPS = 443;
   private static final Set<String> MOVED = Set.of("301", "302", "303", "307", "308");
+  private static final String PAGES = "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5";
   private static final String AGENT = "Mozilla/5.0 (compatible; Carrel)";
 
   private final Dialler dialler;
@@ -52,17 +54,74 @@ public final class Fetch {
    */
   public Answer get(Gate gate, URI uri, int most, Duration patience)
       throws FetchException, InterruptedException {
-    boolean secure = "https".equalsIgnoreCase(uri.getScheme());
+    return get(gate, uri, PAGES, most, patience);
+  }
+
+  /**
+   * @param accept the types that are understood
+   */
+  public Answer get(Gate gate, URI uri, String accept, int most, Duration patience)
+      throws FetchException, InterruptedException {
+    return judged(
+        gate,
+        uri,
+        asked -> {
+          dialler.permit(gate, asked);
+          var words = new Words(pathAndQuery(uri), accept, "gzip");
+          return ask(gate, asked, words, patience, wire -> read(gate, wire, most));
+        });
+  }
+
+  /**
+   * Fetches a file.
+   *
+   * @param into gets the body of an answer with status 200, and nothing of others
+   * @return an answer without a body
+   */
+  public Answer save(Gate gate, URI uri, WritableByteChannel into, Duration patience)
+      throws FetchException, InterruptedException {
+    return judged(
+        gate,
+        uri,
+        asked -> {
+          dialler.permit(gate, asked);
+          var words = new Words(pathAndQuery(uri), "*/*", "identity");
+          return ask(gate, asked, words, patience, wire -> save(gate, wire, into));
+        });
+  }
+
+  /** Whether it could be asked for; noted as if it had been. */
+  public void require(Gate gate, URI uri) throws FetchException, InterruptedException {
+    judged(gate, uri, asked -> dialler.permit(gate, asked));
+  }
+
+  /** Whether it is where one of the rules says. */
+  public static boolean within(List<Rule> rules, URI uri) {
+    try {
+      Target target = asked(uri, isSecure(uri)).target();
+      return rules.stream()
+          .anyMatch(rule -> rule.hosts().matches(target.host()) && rule.suitsPort(target.port()));
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /** Something that a policy is asked about first. */
+  private interface Judged<T> {
+    T run(Asked asked) throws RefusedException, IOException, InterruptedException;
+  }
+
+  private static <T> T judged(Gate gate, URI uri, Judged<T> work)
+      throws FetchException, InterruptedException {
     Asked asked;
     try {
-      asked = asked(uri, secure);
+      asked = asked(uri, isSecure(uri));
     } catch (IllegalArgumentException e) {
       throw new FetchException(
           uri + " cannot be read: " + e.getMessage(), false, "write the host plainly", e);
     }
     try {
-      dialler.permit(gate, asked);
-      return ask(gate, asked, pathAndQuery(uri), secure, most, patience);
+      return work.run(asked);
     } catch (RefusedException e) {
       gate.refused(asked, e);
       throw new FetchException(
@@ -71,6 +130,10 @@ public final class Fetch {
       throw new FetchException(
           asked.target() + " broke off: " + e.getMessage(), false, "try again later", e);
     }
+  }
+
+  private static boolean isSecure(URI uri) {
+    return "https".equalsIgnoreCase(uri.getScheme());
   }
 
   /** A page of https is asked for as through a tunnel: rules about paths do not see into one. */
@@ -86,9 +149,16 @@ public final class Fetch {
     return uri.getRawQuery() == null ? path : path + "?" + uri.getRawQuery();
   }
 
-  private Answer ask(
-      Gate gate, Asked asked, String path, boolean secure, int most, Duration patience)
+  /** What a request says, beside where it goes. */
+  private record Words(String path, String accept, String encoding) {}
+
+  private interface Reading {
+    Answer read(Wire wire) throws RefusedException, IOException;
+  }
+
+  private Answer ask(Gate gate, Asked asked, Words words, Duration patience, Reading reading)
       throws RefusedException, IOException, InterruptedException {
+    boolean secure = asked.isTunnel();
     Wire socket = dialler.dial(asked.target());
     Thread clock = Thread.ofVirtual().name("fetch-clock").start(() -> hangUp(socket, patience));
     try {
@@ -98,16 +168,21 @@ public final class Fetch {
           GET %s HTTP/1.1\r
           Host: %s\r
           User-Agent: %s\r
-          Accept: text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5\r
-          Accept-Encoding: gzip\r
+          Accept: %s\r
+          Accept-Encoding: %s\r
           Connection: close\r
           \r
           """
-              .formatted(path, asked.target().authority(secure ? HTTPS : HTTP), AGENT);
+              .formatted(
+                  words.path,
+                  asked.target().authority(secure ? HTTPS : HTTP),
+                  AGENT,
+                  words.accept,
+                  words.encoding);
       gate.requireHarmless(request);
       gate.send(request.length());
       wire.write(request);
-      return read(gate, wire, most);
+      return reading.read(wire);
     } finally {
       clock.interrupt();
       clock.join();
@@ -136,7 +211,7 @@ public final class Fetch {
     return new Wire(tls, ByteBuffer.allocate(Buffers.SIZE));
   }
 
-  private static Answer read(Gate gate, Wire wire, int most) throws IOException, RefusedException {
+  private static HttpHead head(Wire wire) throws IOException, RefusedException {
     HttpHead head = Forwarding.readAnswer(wire);
     while (head != null && head.start().get(1).startsWith("1")) {
       head = Forwarding.readAnswer(wire);
@@ -144,6 +219,28 @@ public final class Fetch {
     if (head == null) {
       throw new IOException("there was no answer");
     }
+    return head;
+  }
+
+  private static Answer save(Gate gate, Wire wire, WritableByteChannel into)
+      throws IOException, RefusedException {
+    HttpHead head = head(wire);
+    int status = Integer.parseInt(head.start().get(1));
+    Framing framing = head.framing();
+    if (status == 200) {
+      Bodies.copy(
+          framing == null ? new Framing.UntilClose() : framing,
+          wire,
+          new Wire(new Outward(into), ByteBuffer.allocate(0)),
+          false,
+          gate::receive,
+          Filter.NONE);
+    }
+    return new Answer(status, first(head, "Content-Type"), null, new byte[0], false);
+  }
+
+  private static Answer read(Gate gate, Wire wire, int most) throws IOException, RefusedException {
+    HttpHead head = head(wire);
     String status = head.start().get(1);
     String type = first(head, "Content-Type");
     List<String> locations = head.values("Location");
@@ -199,6 +296,29 @@ public final class Fetch {
   /** There is no more room. */
   private static final class FullException extends IOException {
     private static final long serialVersionUID = 1L;
+  }
+
+  /** Passes on what is written to it. */
+  private record Outward(WritableByteChannel into) implements ByteChannel {
+    @Override
+    public int write(ByteBuffer piece) throws IOException {
+      return into.write(piece);
+    }
+
+    @Override
+    public int read(ByteBuffer unused) {
+      return -1;
+    }
+
+    @Override
+    public boolean isOpen() {
+      return into.isOpen();
+    }
+
+    @Override
+    public void close() throws IOException {
+      into.close();
+    }
   }
 
   /** Takes so many bytes and no more. */

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -27,6 +28,7 @@ public final class Gate implements AutoCloseable {
   private final LongAdder received = new LongAdder();
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Pace pace = new Pace();
+  private final Map<String, OwnHost> own = new ConcurrentHashMap<>();
   private volatile Policy policy = Policy.NOTHING;
   private volatile Broker broker = Broker.NONE;
   private volatile long usedBefore;
@@ -93,6 +95,26 @@ public final class Gate implements AutoCloseable {
     if (found != null) {
       throw new RefusedException(Reason.CANARY, found);
     }
+  }
+
+  /**
+   * Answers this sandbox's requests for {@link OwnHost#NAME} until what is returned is closed.
+   *
+   * @param place the first part of their path
+   */
+  public Serving serve(String place, OwnHost host) {
+    own.put(place, host);
+    return () -> own.remove(place);
+  }
+
+  /** Ends when it is closed. */
+  public interface Serving extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  @Nullable OwnHost own(String place) {
+    return own.get(place);
   }
 
   /** Counts what was used before this gate was opened. */

@@ -1,6 +1,7 @@
 package dev.carrel.egress;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -8,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class HttpSide {
   private static final Duration NEXT_REQUEST = Duration.ofMinutes(2);
   private static final Duration HEAD = Duration.ofSeconds(30);
+  private static final Duration OWN_ANSWER = Duration.ofMinutes(10);
 
   private final Session session;
   private final Wire client;
@@ -77,12 +79,46 @@ final class HttpSide {
     }
     try {
       session.gate().requireHarmless(request.upstreamHead());
+      OwnHost own = own(request);
+      if (own != null) {
+        return answer(request, own);
+      }
       session.dialler().permit(session.gate(), request.asked());
       return forwarding.forward(request);
     } catch (RefusedException e) {
       // A body that nobody has read stands before the next request.
       return refuse(request.asked(), e, request.framing().hasBody() || !request.keepsAlive());
     }
+  }
+
+  /** Who answers it here; null: it is for somebody else. */
+  private @Nullable OwnHost own(HttpRequest request) {
+    Target target = request.asked().target();
+    boolean ours = origin == null && target.host().text().equals(OwnHost.NAME);
+    return ours && "GET".equals(request.asked().method()) && !request.framing().hasBody()
+        ? session.gate().own(request.pathAndQuery().split("/", 3)[1])
+        : null;
+  }
+
+  private boolean answer(HttpRequest request, OwnHost own)
+      throws IOException, InterruptedException {
+    String[] parts = request.pathAndQuery().split("/", 3);
+    boolean keeps = request.keepsAlive();
+    session.within(OWN_ANSWER);
+    String accept = String.join(",", request.head().values("Accept"));
+    try (OwnHost.Reply reply = own.get(parts.length < 3 ? "" : parts[2], accept)) {
+      client.write(reply.head(keeps));
+      ByteBuffer piece = ByteBuffer.allocate(Buffers.SIZE);
+      for (long left = reply.body().length(); left > 0; left -= piece.limit()) {
+        piece.clear().limit((int) Math.min(left, piece.capacity()));
+        if (reply.body().channel().read(piece) <= 0) {
+          return false;
+        }
+        session.touch();
+        client.write(piece.flip());
+      }
+    }
+    return keeps;
   }
 
   private boolean connect(Asked asked) throws IOException, InterruptedException {

@@ -216,12 +216,22 @@ public final class Gates implements WayOut, AutoCloseable {
 
   /** A sandbox's way out. */
   public Gate of(Sandbox sandbox) {
-    Opened opened = open.get(sandbox.id());
+    return of(sandbox.id());
+  }
+
+  /** As {@link #of(Sandbox)}. */
+  public Gate of(SandboxId id) {
+    Opened opened = open.get(id);
     if (opened == null) {
       throw new SandboxException(
-          ErrorCode.WRONG_STATE, "sandbox " + sandbox.id() + " has no machine; start it first");
+          ErrorCode.WRONG_STATE, "sandbox " + id + " has no machine; start it first");
     }
     return opened.gate;
+  }
+
+  /** Where packages come from; the first time this may take a moment. */
+  public List<Rule> packageSources() {
+    return presets.rules(KnownPresets.PACKAGES);
   }
 
   private @Nullable Gate find(Tokens.Bearer shown) {

@@ -1,5 +1,6 @@
 package dev.carrel.control.packages;
 
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.List;
@@ -11,16 +12,18 @@ import java.util.List;
  * @param deny wins over {@code allow}
  * @param minAge how long a release must have been out; zero: any
  * @param timeout of one install
+ * @param cache how much room files of packages have on the server; none: they are not kept
  */
 public record PackageSettings(
-    List<String> allow, List<String> deny, Duration minAge, Duration timeout) {
+    List<String> allow, List<String> deny, Duration minAge, Duration timeout, DataSize cache) {
   public PackageSettings {
     allow = List.copyOf(allow);
     deny = List.copyOf(deny);
   }
 
   public static PackageSettings defaults() {
-    return new PackageSettings(List.of(), List.of(), Duration.ZERO, Duration.ofMinutes(10));
+    return new PackageSettings(
+        List.of(), List.of(), Duration.ZERO, Duration.ofMinutes(10), DataSize.ofMebibytes(2048));
   }
 
   /**

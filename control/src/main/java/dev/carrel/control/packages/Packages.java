@@ -6,15 +6,18 @@ import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.egress.CountedDecision;
 import dev.carrel.control.egress.Egress;
+import dev.carrel.control.egress.Gates;
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.Execs;
+import dev.carrel.control.packages.Installation.Files;
 import dev.carrel.control.packages.Installation.Installed;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Decision;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
@@ -22,25 +25,29 @@ import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Installs packages inside sandboxes, by the clients of the image, through the sandbox's own
- * policy: nothing is fetched by the host, and nothing is shared between sandboxes. Safe for many
- * threads.
+ * policy. Of what one sandbox has, another gets nothing; files of indexes are kept by the server,
+ * which fetches them for all. Safe for many threads.
  */
 public final class Packages {
   private static final Duration LOOK = Duration.ofSeconds(30);
+  private static final Duration SAME_FILE = Duration.ofSeconds(30);
   private static final int NOT_FOUND = 127;
   // It goes to a folder of its own; as a variable, since an old pip does not know the option.
   private static final Map<String, String> OWN_FOLDER = Map.of("PIP_BREAK_SYSTEM_PACKAGES", "1");
@@ -50,20 +57,37 @@ public final class Packages {
   private final Sandboxes sandboxes;
   private final Execs execs;
   private final Egress egress;
+  private final Gates gates;
+  private final @Nullable PackageMirror mirror;
   private final Audit audit;
   private final Events events;
 
+  /**
+   * @param folder where files of packages are kept
+   */
   public Packages(
       PackageSettings settings,
+      Path folder,
       Sandboxes sandboxes,
       Execs execs,
       Egress egress,
+      Gates gates,
+      Telemetry telemetry,
       Audit audit,
       Events events) {
     this.settings = settings;
     this.sandboxes = sandboxes;
     this.execs = execs;
     this.egress = egress;
+    this.gates = gates;
+    this.mirror =
+        settings.cache().bytes() == 0
+            ? null
+            : new PackageMirror(
+                gates.fetch(),
+                gates::packageSources,
+                new PackageCache(folder, settings.cache(), SAME_FILE),
+                telemetry);
     this.audit = audit;
     this.events = events;
   }
@@ -77,31 +101,58 @@ public final class Packages {
       throws InterruptedException {
     check(request);
     RunningSandbox sandbox = sandboxes.requireRunning(caller, id);
+    if (mirror == null || request.client() == PackageClient.R) {
+      return install(new Job(caller, sandbox, request, OWN_FOLDER), () -> Files.NONE);
+    }
+    try (PackageMirror.Visit visit = mirror.open(gates.of(sandbox.id()))) {
+      var variables = new HashMap<>(OWN_FOLDER);
+      variables.put(Clients.MIRROR, visit.address());
+      return install(
+          new Job(caller, sandbox, request, Map.copyOf(variables)),
+          () ->
+              new Files(
+                  visit.count(PackageMirror.Way.CACHED), visit.count(PackageMirror.Way.FETCHED)));
+    }
+  }
+
+  /** An install under way. */
+  private record Job(
+      Caller caller,
+      RunningSandbox sandbox,
+      InstallPackages request,
+      Map<String, String> variables) {
+    PackageClient client() {
+      return request.client();
+    }
+  }
+
+  private Installation install(Job job, Supplier<Files> files) throws InterruptedException {
+    InstallPackages request = job.request();
     Instant begun = Instant.now();
     ExecResult ran =
-        run(caller, id, Clients.resolve(request, settings.minAge()), settings.timeout(), null);
-    requireClient(request.client(), ran);
+        run(job, Clients.resolve(request, settings.minAge()), settings.timeout(), null);
+    requireClient(job.client(), ran);
     List<Installed> installed = List.of();
     List<Installed> resolved = List.of();
     if (ran.exitCode() == 0) {
-      Resolution resolution = Resolution.read(request.client(), ran.stdout());
+      Resolution resolution = Resolution.read(job.client(), ran.stdout());
       require(request, resolution);
       resolved =
           resolution.chosen().stream()
               .map(one -> new Installed(one.name(), one.version()))
               .toList();
       if (!resolution.chosen().isEmpty()) {
-        ran = install(caller, id, request, resolution);
+        ran = install(job, resolution);
       }
-      installed = ran.exitCode() == 0 ? look(caller, id, request) : List.of();
+      installed = ran.exitCode() == 0 ? look(job) : List.of();
     }
     boolean success =
         ran.exitCode() == 0 && installed.stream().allMatch(one -> one.version() != null);
-    note(caller, sandbox, request, ran, resolved, success);
+    note(job, ran, resolved, success);
     if (!success) {
-      requirePolicy(caller, id, request.client(), begun);
+      requirePolicy(job, begun);
     }
-    return new Installation(request.client(), success, ran, installed, resolved);
+    return new Installation(job.client(), success, ran, installed, resolved, files.get());
   }
 
   /** Says why not, if this may not even be tried. */
@@ -128,20 +179,18 @@ public final class Packages {
     }
   }
 
-  private ExecResult install(
-      Caller caller, SandboxId id, InstallPackages request, Resolution resolution)
-      throws InterruptedException {
-    String input = request.client() == PackageClient.PIP ? resolution.requirements() : null;
-    return run(caller, id, Clients.install(request, resolution), settings.timeout(), input);
+  private ExecResult install(Job job, Resolution resolution) throws InterruptedException {
+    String input = job.client() == PackageClient.PIP ? resolution.requirements() : null;
+    return run(job, Clients.install(job.request(), resolution), settings.timeout(), input);
   }
 
-  private ExecResult run(
-      Caller caller, SandboxId id, List<String> command, Duration timeout, @Nullable String input)
+  private ExecResult run(Job job, List<String> command, Duration timeout, @Nullable String input)
       throws InterruptedException {
-    ExecStart start = ExecStart.of(new Command(command, OWN_FOLDER, null, null, timeout, false));
+    ExecStart start =
+        ExecStart.of(new Command(command, job.variables(), null, null, timeout, false));
     return execs.run(
-        caller,
-        id,
+        job.caller(),
+        job.sandbox().id(),
         input == null ? start : start.withInput(input.getBytes(StandardCharsets.UTF_8)));
   }
 
@@ -159,9 +208,9 @@ public final class Packages {
   }
 
   /** What is really there; the word of the sandbox, and so only names that were asked for. */
-  private List<Installed> look(Caller caller, SandboxId id, InstallPackages request)
-      throws InterruptedException {
-    String out = run(caller, id, Clients.versions(request), LOOK, null).stdout().text();
+  private List<Installed> look(Job job) throws InterruptedException {
+    InstallPackages request = job.request();
+    String out = run(job, Clients.versions(request), LOOK, null).stdout().text();
     Map<String, String> versions =
         out.lines()
             .map(line -> line.strip().split(" ", -1))
@@ -175,9 +224,10 @@ public final class Packages {
   }
 
   /** A client that was not let out fails in many ways: the proxy knows the one reason. */
-  private void requirePolicy(Caller caller, SandboxId id, PackageClient client, Instant since) {
+  private void requirePolicy(Job job, Instant since) {
+    SandboxId id = job.sandbox().id();
     Optional<Decision> denied =
-        egress.decisions(caller, id).stream()
+        egress.decisions(job.caller(), id).stream()
             .map(CountedDecision::last)
             .filter(decision -> decision.outcome() == Decision.Outcome.DENIED)
             .filter(decision -> !decision.at().isBefore(since))
@@ -186,18 +236,14 @@ public final class Packages {
       throw new SandboxException(
               ErrorCode.FORBIDDEN,
               "the policy of sandbox %s does not let %s reach %s:%d"
-                  .formatted(id, client.wireName(), denied.get().host(), denied.get().port()))
+                  .formatted(id, job.client().wireName(), denied.get().host(), denied.get().port()))
           .withHint("allow it first: carrel egress set " + id + " --preset packages");
     }
   }
 
-  private void note(
-      Caller caller,
-      RunningSandbox sandbox,
-      InstallPackages request,
-      ExecResult ran,
-      List<Installed> installed,
-      boolean success) {
+  private void note(Job job, ExecResult ran, List<Installed> installed, boolean success) {
+    InstallPackages request = job.request();
+    RunningSandbox sandbox = job.sandbox();
     String names = String.join(" ", request.packages());
     String versions =
         installed.stream()
@@ -221,7 +267,7 @@ public final class Packages {
             List.of(),
             sandbox.isolationName());
     audit.write(
-        AuditEntry.of(Who.in(sandbox, caller), "package.install", outcome)
+        AuditEntry.of(Who.in(sandbox, job.caller()), "package.install", outcome)
             .withSubject(names)
             .withDetails(details));
     if (success) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.exec.CapturedText;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.List;
@@ -71,7 +72,8 @@ class RequirementTest {
             List.of("six", "zope-*", "@own/*"),
             List.of("@own/bad", "zope.bad"),
             Duration.ZERO,
-            Duration.ofMinutes(1));
+            Duration.ofMinutes(1),
+            new DataSize(0));
 
     rules.require(PackageClient.PIP, "SIX", true);
     rules.require(PackageClient.PIP, "Zope.Interface", true);

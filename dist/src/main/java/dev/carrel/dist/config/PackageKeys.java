@@ -12,6 +12,7 @@ final class PackageKeys {
         settings.list("package.allow", usual.allow()),
         settings.list("package.deny", usual.deny()),
         settings.duration("package.min-age", usual.minAge()),
-        settings.duration("package.timeout", usual.timeout()));
+        settings.duration("package.timeout", usual.timeout()),
+        settings.size("package.cache-size", usual.cache()));
   }
 }

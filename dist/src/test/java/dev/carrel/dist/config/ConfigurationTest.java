@@ -184,6 +184,7 @@ class ConfigurationTest {
             "package.deny", "left-pad",
             "package.min-age", "1d",
             "package.timeout", "413s",
+            "package.cache-size", "415",
             "artifact.max-file", "410",
             "artifact.max-total", "411",
             "artifact.max-files", "412",
@@ -468,7 +469,8 @@ class ConfigurationTest {
                 List.of("six", "lodash"),
                 List.of("left-pad"),
                 Duration.ofDays(1),
-                Duration.ofSeconds(413)));
+                Duration.ofSeconds(413),
+                new DataSize(415)));
     assertThat(changed.control().transfers())
         .isEqualTo(
             new TransferSettings(

@@ -9,12 +9,16 @@ import org.jspecify.annotations.Nullable;
  * @param success whether the client said so, and every package is there
  * @param packages those asked for, as they are now
  * @param resolved all that was chosen to be installed for them, with what they depend on
+ * @param filesCached how many of their files the server had already
+ * @param filesFetched how many it fetched now, and has from now on
  */
 public record Installation(
     String manager,
     boolean success,
     List<Installed> packages,
     List<Installed> resolved,
+    int filesCached,
+    int filesFetched,
     int exitCode,
     boolean timedOut,
     String stdout,

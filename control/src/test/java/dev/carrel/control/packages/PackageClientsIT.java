@@ -1,0 +1,260 @@
+package dev.carrel.control.packages;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
+import dev.carrel.control.egress.NetworkSettings;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.egress.Host;
+import dev.carrel.egress.PackageHost;
+import dev.carrel.egress.Policy;
+import dev.carrel.egress.Rule;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The real clients in real sandboxes, with registries that this test serves. */
+@SuppressWarnings("NullAway") // set before each test
+final class PackageClientsIT {
+  private static final String INDEX = "index.example.net";
+  private static final String FILES = "files.example.net";
+  private static final String OTHER = "other.example.net";
+  private static final Policy PACKAGES = Policy.NOTHING.withPresets(Set.of("packages"));
+
+  private TestIndex index;
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    index = new TestIndex();
+    fixture = new ControlFixture("native", this::settings);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+    index.close();
+  }
+
+  private ControlSettings settings(ControlSettings settings) {
+    NetworkSettings network = settings.network();
+    List<InetAddress> here = List.of(InetAddress.getLoopbackAddress());
+    Map<String, String> clients =
+        Map.of(
+            "PIP_INDEX_URL", index.at(INDEX + "/simple").toString(),
+            "PIP_TRUSTED_HOST", String.join(" ", INDEX, FILES, OTHER),
+            "NPM_CONFIG_REGISTRY", index.at(INDEX + "/npm/").toString());
+    Path none = Path.of("/nonexistent");
+    return settings.withNetwork(
+        network
+            .withPackages(new PackageHost(clients, none, none, List.of(rule(FILES), rule(OTHER))))
+            .withProxy(
+                network
+                    .proxy()
+                    .withPinned(
+                        Stream.of(INDEX, FILES, OTHER)
+                            .collect(Collectors.toMap(Host::parse, _ -> here)))));
+  }
+
+  @Test
+  void pipGetsAFileThatAnotherSandboxInstalledFromTheServer() throws Exception {
+    String wheel = wheel(INDEX, "shared", "where = 'the index'");
+    wheel(OTHER, "shared", "where = 'the other'");
+
+    Installation first = install(sandbox(PACKAGES, Map.of()), PackageClient.PIP, "shared");
+    assertThat(first.success()).as(first.exec().stderr().text()).isTrue();
+    assertThat(first.files()).isEqualTo(new Installation.Files(0, 1));
+    Sandbox next = sandbox(PACKAGES, Map.of());
+    Installation second = install(next, PackageClient.PIP, "shared");
+    assertThat(second.success()).as(second.exec().stderr().text()).isTrue();
+    assertThat(second.files()).isEqualTo(new Installation.Files(1, 0));
+    assertThat(index.asked(wheel)).as("downloads").isEqualTo(1);
+    assertThat(run(next, "python3 -c 'import shared; print(shared.where)'")).contains("the index");
+    assertThat(run(next, "python3 -m pip freeze --user")).contains("shared==1.0");
+    assertThat(fixture.control().telemetry().snapshot().get("package_files_cached").count())
+        .isEqualTo(1);
+
+    // Another index has another file of that name and version.
+    Sandbox elsewhere =
+        sandbox(PACKAGES, Map.of("PIP_INDEX_URL", index.at(OTHER + "/simple").toString()));
+    Installation third = install(elsewhere, PackageClient.PIP, "shared");
+    assertThat(third.files()).isEqualTo(new Installation.Files(0, 1));
+    assertThat(run(elsewhere, "python3 -c 'import shared; print(shared.where)'"))
+        .contains("the other");
+
+    // What the server has is not for who may not fetch it.
+    Sandbox shut = sandbox(Policy.NOTHING.withAllow(List.of(rule(INDEX))), Map.of());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> install(shut, PackageClient.PIP, "shared"))
+        .matches(e -> e.code() == ErrorCode.FORBIDDEN)
+        .withMessageContaining("does not let pip reach " + FILES);
+  }
+
+  @Test
+  void npmGetsAFileThatAnotherSandboxInstalledFromTheServer(@TempDir Path folder) throws Exception {
+    String tarball = tarball(folder, "shared-npm");
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Sandbox one = sandbox(PACKAGES, Map.of());
+      Sandbox two = sandbox(PACKAGES, Map.of());
+      Future<Installation> first =
+          threads.submit(() -> install(one, PackageClient.NPM, "shared-npm"));
+      Installation second = install(two, PackageClient.NPM, "shared-npm");
+
+      assertThat(first.get().success()).as(first.get().exec().stderr().text()).isTrue();
+      assertThat(second.success()).as(second.exec().stderr().text()).isTrue();
+      assertThat(first.get().files().cached() + second.files().cached()).isEqualTo(1);
+      assertThat(first.get().files().fetched() + second.files().fetched()).isEqualTo(1);
+      assertThat(index.asked(tarball)).as("downloads").isEqualTo(1);
+      assertThat(run(two, "node -p \"require('shared-npm')\"")).contains("it is here");
+      assertThat(run(two, "cat package-lock.json")).contains(index.at(tarball).toString());
+    }
+  }
+
+  @Test
+  void rInstallsASourcePackageThroughTheProxy(@TempDir Path folder) throws Exception {
+    Path source = Files.createDirectories(folder.resolve("smallpkg"));
+    Files.writeString(
+        source.resolve("DESCRIPTION"),
+        """
+        Package: smallpkg
+        Version: 1.2
+        Title: Says Where It Is
+        Description: One function.
+        Author: Nobody
+        Maintainer: Nobody <nobody@example.net>
+        License: CC0
+        """);
+    Files.writeString(source.resolve("NAMESPACE"), "export(where)\n");
+    Files.writeString(
+        Files.createDirectory(source.resolve("R")).resolve("where.R"),
+        "where <- function() 'it is here'\n");
+    command(folder, "R", "CMD", "build", "--no-build-vignettes", "smallpkg");
+    byte[] built = Files.readAllBytes(folder.resolve("smallpkg_1.2.tar.gz"));
+    String sum = HexFormat.of().formatHex(TestIndex.digest("MD5", built));
+    String place = FILES + "/src/contrib/";
+    index.put(place + "smallpkg_1.2.tar.gz", "application/x-gzip", built);
+    index.put(
+        place + "PACKAGES",
+        "text/plain",
+        ("Package: smallpkg\nVersion: 1.2\nNeedsCompilation: no\nMD5sum: " + sum + "\n\n")
+            .getBytes(StandardCharsets.UTF_8));
+    Sandbox sandbox = sandbox(PACKAGES, Map.of("R_PROFILE", "/workspace/site.R"));
+    run(sandbox, "echo \"options(repos = c(own = '" + index.at(FILES + "/") + "'))\" > site.R");
+
+    Installation done = install(sandbox, PackageClient.R, "smallpkg");
+
+    assertThat(done.success()).as(done.exec().stderr().text()).isTrue();
+    assertThat(done.installed()).containsExactly(new Installation.Installed("smallpkg", "1.2"));
+    assertThat(index.asked(place + "smallpkg_1.2.tar.gz")).isEqualTo(1);
+    assertThat(run(sandbox, "R_LIBS=.local/lib/R Rscript -e 'cat(smallpkg::where())'"))
+        .contains("it is here");
+    fixture.control().egress().set(ALICE, sandbox.id(), Policy.NOTHING);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> install(sandbox, PackageClient.R, "other"))
+        .matches(e -> e.code() == ErrorCode.FORBIDDEN)
+        .withMessageContaining("does not let r reach " + FILES);
+  }
+
+  /** Puts a project into an index; returns where its file is asked for. */
+  private String wheel(String host, String name, String code) throws IOException {
+    byte[] wheel = TestIndex.wheel(name, code);
+    String path = FILES + "/" + host + "/" + name + "-1.0-py3-none-any.whl";
+    index.put(path, "application/zip", wheel);
+    URI at = index.at(path);
+    index.project(host, name, at, TestIndex.sha256(wheel));
+    if (host.equals(INDEX)) {
+      index.jsonProject(host, name, at, TestIndex.sha256(wheel));
+    }
+    return path;
+  }
+
+  private String tarball(Path folder, String name) throws Exception {
+    Path inside = Files.createDirectory(folder.resolve("package"));
+    Files.writeString(
+        inside.resolve("package.json"),
+        "{\"name\":\"%s\",\"version\":\"1.0.0\",\"main\":\"index.js\"}".formatted(name));
+    Files.writeString(inside.resolve("index.js"), "module.exports = 'it is here';\n");
+    command(folder, "tar", "czf", "package.tgz", "package");
+    byte[] packed = Files.readAllBytes(folder.resolve("package.tgz"));
+    String path = FILES + "/" + name + "-1.0.0.tgz";
+    index.put(path, "application/octet-stream", packed);
+    String integrity = Base64.getEncoder().encodeToString(TestIndex.digest("SHA-512", packed));
+    index.put(
+        INDEX + "/npm/" + name,
+        "application/json",
+        """
+        {"name": "%1$s", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0":
+          {"name": "%1$s", "version": "1.0.0", "dist": {"tarball": "%2$s", "integrity": "sha512-%3$s"}}}}
+        """
+            .formatted(name, index.at(path), integrity)
+            .getBytes(StandardCharsets.UTF_8));
+    return path;
+  }
+
+  private static void command(Path folder, String... words) throws Exception {
+    Path said = folder.resolve("said");
+    Process process =
+        new ProcessBuilder(words)
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(said.toFile())
+            .start();
+    boolean ended = process.waitFor(2, TimeUnit.MINUTES);
+    process.destroyForcibly();
+    assertThat(ended && process.waitFor() == 0).as(Files.readString(said)).isTrue();
+  }
+
+  private Rule rule(String host) {
+    return Rule.parse(host + ":" + index.port());
+  }
+
+  private Sandbox sandbox(Policy policy, Map<String, String> variables) {
+    return fixture
+        .control()
+        .sandboxes()
+        .create(
+            ALICE,
+            CreateSandbox.defaults()
+                .withSize(new CreateSandbox.Size(2048L, null, null, null))
+                .withNetwork(CreateSandbox.Network.of(policy))
+                .withEnvVars(variables));
+  }
+
+  private Installation install(Sandbox sandbox, PackageClient client, String name)
+      throws InterruptedException {
+    return fixture
+        .control()
+        .packages()
+        .install(ALICE, sandbox.id(), new InstallPackages(client, List.of(name), false));
+  }
+
+  private String run(Sandbox sandbox, String line) throws InterruptedException {
+    var ran = fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)));
+    return ran.stdout().text() + ran.stderr().text();
+  }
+}

@@ -15,10 +15,11 @@ import org.slf4j.LoggerFactory;
  */
 final class Pipes implements AutoCloseable {
   /** What fits into one; more falls out of the processor's caches on its way. */
-  static final int SIZE = 256 * 1024;
+  static final int SIZE = 512 * 1024;
+
+  static final int MOST = 128;
 
   private static final Logger LOG = LoggerFactory.getLogger(Pipes.class);
-  private static final int MOST = 256;
   private static final int KEPT = 16;
 
   private final LongAdder moved = new LongAdder();

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A connection with what was read from it and not used yet. One thread reads, one writes. */
 final class Wire implements Closeable {
-  // What a Unix socket holds at first is less than one turn of a splice.
-  private static final int SEND_BUFFER = 512 * 1024;
+  // What a Unix socket holds at first is less than one turn of a splice: it would wait each time.
+  private static final int SEND_BUFFER = 1024 * 1024;
 
   private final ByteChannel channel;
   private final ByteBuffer input;

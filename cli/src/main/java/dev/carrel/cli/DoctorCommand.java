@@ -3,6 +3,8 @@ package dev.carrel.cli;
 import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.EngineInfo;
 import dev.carrel.sdk.Measure;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,6 +28,11 @@ import picocli.CommandLine.Mixin;
       "Exits with 1 when no engine that isolates can be used."
     })
 final class DoctorCommand implements Callable<Integer> {
+  private static final String NATIVE = "native";
+
+  /** Where there is such a file, control groups are those of version 2. */
+  private static final Path UNIFIED = Path.of("/sys/fs/cgroup/cgroup.controllers");
+
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();
 
@@ -39,7 +46,8 @@ final class DoctorCommand implements Callable<Integer> {
       Map<String, String> host,
       List<EngineInfo> engines,
       @Nullable String engineProblem,
-      List<ToolFinding> tools) {
+      List<ToolFinding> tools,
+      List<String> remedies) {
 
     boolean isolates() {
       return engines.stream().anyMatch(e -> e.usable() && !e.isolation().equals("none"));
@@ -73,7 +81,24 @@ final class DoctorCommand implements Callable<Integer> {
     } catch (CommandFailure e) {
       problem = e.getMessage();
     }
-    return new Findings(session.host().version(), host(), engines, problem, tools());
+    return new Findings(
+        session.host().version(), host(), engines, problem, tools(), remedies(engines));
+  }
+
+  /** Root needs none of them. */
+  private static List<String> remedies(List<EngineInfo> engines) {
+    String user = System.getProperty("user.name");
+    if (user.equals("root")) {
+      return List.of();
+    }
+    List<String> missing =
+        engines.stream()
+            .filter(engine -> engine.name().equals(NATIVE))
+            .flatMap(engine -> engine.isolationMeasures().stream())
+            .filter(measure -> !measure.applied())
+            .map(Measure::name)
+            .toList();
+    return Remedies.of(missing, user, Files.exists(UNIFIED));
   }
 
   private static Map<String, String> host() {
@@ -120,6 +145,10 @@ final class DoctorCommand implements Callable<Integer> {
     heading("Programs");
     console.table(
         List.of(), findings.tools().stream().map(tool -> toolRow(console, tool)).toList());
+    if (!findings.remedies().isEmpty()) {
+      heading("To have more of '" + NATIVE + "' as " + findings.host().get("user"));
+      findings.remedies().forEach(remedy -> console.line("  " + console.safe(remedy)));
+    }
     console.line("");
     console.line(verdict(console, findings));
   }
@@ -154,7 +183,8 @@ final class DoctorCommand implements Callable<Integer> {
 
   private static String missing(EngineInfo engine) {
     return engine.isolationMeasures().stream()
-        .filter(measure -> !measure.applied())
+        // A volume that is missing keeps nobody out.
+        .filter(measure -> !measure.applied() && !measure.name().equals("volume"))
         .map(Measure::name)
         .collect(Collectors.joining(","));
   }

@@ -147,6 +147,15 @@ final class SpliceTest {
     }
     assertThat(fixture.gate().received()).isBetween((long) budget, (long) budget + Buffers.SIZE);
     assertThat(fixture.decisions.getLast().reason()).isEqualTo(Reason.BUDGET);
+    // What was cut off is in a pipe: the next one must not get it.
+    fixture.gate().policy(allowed());
+    byte[] next = bytes(new Random(9), 0);
+    try (Client client = tunnel();
+        SocketChannel server = listener.accept()) {
+      var sent = async(() -> send(server, next, 1));
+      assertThat(read(client.channel(), 2)).isEqualTo(next);
+      sent.get();
+    }
     assertNothingIsLeft();
   }
 

@@ -12,7 +12,11 @@ public enum Need {
   NOSUID_MOUNTS(
       "docker runsc docker-runsc",
       "a daemon cannot be told so of a bind, and gVisor's /proc does not show it; that such"
-          + " programs gain nothing is tried instead");
+          + " programs gain nothing is tried instead"),
+
+  /** Control groups that have the sandbox's name. */
+  NAMED_GROUPS(
+      "docker docker-runsc", "a daemon names them after its containers, and removes them itself");
 
   private final String without;
   private final String why;

@@ -75,12 +75,21 @@ public record Leftovers(
     report.add(Row.figure("user id ranges left", idSlots, "left", 0));
   }
 
+  // A daemon names groups after its containers; then the folder that a machine has of ours tells.
   private static boolean belongs(Path process, Set<String> ids) {
     try {
-      return names(Files.readString(process.resolve("cgroup")), ids);
+      return names(Files.readString(process.resolve("cgroup")), ids)
+          || (!isOurs(process) && names(Files.readString(process.resolve("mountinfo")), ids));
     } catch (IOException gone) {
       return false;
     }
+  }
+
+  /** Whether it sees the mounts that this process sees, which may be those of all sandboxes. */
+  private static boolean isOurs(Path process) throws IOException {
+    Path mounts = Path.of("ns/mnt");
+    return Files.readSymbolicLink(process.resolve(mounts))
+        .equals(Files.readSymbolicLink(Path.of("/proc/self").resolve(mounts)));
   }
 
   private static boolean names(String text, Set<String> ids) {

@@ -7,6 +7,10 @@ import dev.carrel.bench.ServerProcess;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
 import dev.carrel.e2e.Carrel;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -122,6 +126,51 @@ class PackagesIT {
       assertThat(pip.at("/packages/0/version").asText()).isEqualTo("25.3.0");
       assertThat(pip.at("/resolved/0/name").asText()).isEqualTo("attrs");
       assertThat(box.shell("python3 -c 'import attrs'")).endsWith("exit 0");
+    }
+  }
+
+  @Test
+  void anAgentsToolInstallsAndTheNextSandboxDownloadsNothing() throws Exception {
+    String body = "{\"memory_mb\":2048,\"network\":{\"presets\":[\"packages\"]}}";
+    try (Box first = api.create(body);
+        Box second = api.create(body)) {
+      JsonNode tool = installByTool(first, "iniconfig==2.1.0");
+      assertThat(tool.at("/result/structuredContent/success").asBoolean())
+          .as(tool.toString())
+          .isTrue();
+      assertThat(first.shell("python3 -c 'import iniconfig'")).endsWith("exit 0");
+
+      JsonNode pip =
+          install(second, "{\"manager\":\"pip\",\"packages\":[\"iniconfig==2.1.0\"]}").json();
+      assertThat(pip.get("success").asBoolean()).as(pip.toString()).isTrue();
+      assertThat(pip.get("files_cached").asInt()).as(pip.toString()).isEqualTo(1);
+      assertThat(pip.get("files_fetched").asInt()).isZero();
+      assertThat(second.shell("python3 -c 'import iniconfig'")).endsWith("exit 0");
+    }
+  }
+
+  private JsonNode installByTool(Box box, String wanted) throws Exception {
+    String call =
+        """
+        {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"install_package",\
+        "arguments":{"session_id":"%s","package":"%s"},\
+        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",\
+        "io.modelcontextprotocol/clientCapabilities":{}}}}
+        """
+            .formatted(box.id(), wanted);
+    HttpRequest request =
+        HttpRequest.newBuilder(server.address().resolve("/mcp"))
+            .header("Authorization", "Bearer " + server.token())
+            .header("Content-Type", "application/json")
+            // Without streams the answer comes as one, however long it takes.
+            .header("Accept", "application/json")
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", "tools/call")
+            .header("Mcp-Name", "install_package")
+            .POST(BodyPublishers.ofString(call))
+            .build();
+    try (HttpClient client = HttpClient.newHttpClient()) {
+      return Api.JSON.readTree(client.send(request, BodyHandlers.ofString()).body());
     }
   }
 

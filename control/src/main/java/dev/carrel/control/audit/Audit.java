@@ -20,6 +20,8 @@ import java.util.Map;
 import org.jdbi.v3.core.ConnectionException;
 import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The record of what was done. Records are added and never changed; each is chained to the one
@@ -27,12 +29,19 @@ import org.jspecify.annotations.Nullable;
  * server's back is found by {@link #verify}. Safe for many threads.
  */
 public final class Audit implements SandboxJournal, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Audit.class);
+  // A transaction costs as much as many rows.
+  private static final Duration LINGER = Duration.ofMillis(50);
+  private static final Duration AGAIN = Duration.ofSeconds(1);
+
   private final Database database;
   private final AuditStore store;
   private final AuditSettings settings;
   private final SigningKey key;
   private final CheckpointFile side;
+  private final Journal journal;
   private final Chain chain;
+  private final Thread writing;
   private final Checkpoints checkpoints;
 
   /**
@@ -44,9 +53,16 @@ public final class Audit implements SandboxJournal, AutoCloseable {
     this.key = key;
     this.store = new AuditStore(database);
     this.side = new CheckpointFile(directory.resolve("audit.checkpoint"));
-    this.chain = new Chain(database, settings.outputChars(), Opening.head(store, side, key));
+    this.journal = Journal.open(directory.resolve("audit.journal"), store.written());
+    this.chain =
+        new Chain(database, journal, settings.outputChars(), Opening.head(store, side, key));
+    if (!journal.isEmpty()) {
+      // What an earlier process acknowledged and did not come to write.
+      database.join(chain::appendNoted);
+    }
     this.checkpoints = new Checkpoints(database, store, settings, key, side, chain, this::prune);
     checkpoints.begin();
+    this.writing = Thread.ofVirtual().name("audit-journal").start(this::writeNoted);
   }
 
   /** Whether anything is recorded. */
@@ -63,6 +79,44 @@ public final class Audit implements SandboxJournal, AutoCloseable {
   public void write(AuditEntry entry) {
     if (settings.enabled()) {
       database.join(connection -> chain.append(connection, entry));
+    }
+  }
+
+  /**
+   * As {@link #write}, and returns sooner: once the record is on the disk beside the database, from
+   * where it gets there in a moment, also when this process is killed.
+   */
+  public void note(AuditEntry entry) {
+    if (settings.enabled() && !journal.add(chain.open(entry))) {
+      write(entry);
+    }
+  }
+
+  private void writeNoted() {
+    try {
+      while (true) {
+        journal.await();
+        Thread.sleep(LINGER);
+        if (!attemptNoted()) {
+          Thread.sleep(AGAIN);
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Brings what was noted into the chain; false when that cannot be just now. */
+  private boolean attemptNoted() {
+    try {
+      if (!journal.isEmpty()) {
+        database.join(chain::appendNoted);
+      }
+      return true;
+    } catch (RuntimeException e) {
+      // The top of a loop: a full disk passes, and what was noted stays in the journal.
+      LOG.warn("audit records wait in the journal: {}", e.getMessage());
+      return false;
     }
   }
 
@@ -124,6 +178,7 @@ public final class Audit implements SandboxJournal, AutoCloseable {
   /** What the caller may read: its tenant's records, or all for an administrator. */
   public List<AuditRecord> page(Caller caller, AuditQuery query) {
     String tenant = caller.role() == Caller.Role.ADMIN ? null : caller.tenant();
+    attemptNoted();
     return store.page(tenant, query).stream().map(AuditRecord::of).toList();
   }
 
@@ -141,6 +196,7 @@ public final class Audit implements SandboxJournal, AutoCloseable {
 
   /** The newest record's number. */
   public long last() {
+    attemptNoted();
     return chain.head().sequence();
   }
 
@@ -150,6 +206,7 @@ public final class Audit implements SandboxJournal, AutoCloseable {
       throw new SandboxException(ErrorCode.FORBIDDEN, "only an administrator may verify the audit")
           .withHint("use the token of the server's own token file");
     }
+    attemptNoted();
     return checkpoints.undisturbed(new Verification(store, key, side, chain::head)::run);
   }
 
@@ -171,7 +228,15 @@ public final class Audit implements SandboxJournal, AutoCloseable {
   /** Signs what is there. */
   @Override
   public void close() {
+    writing.interrupt();
+    try {
+      writing.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    attemptNoted();
     checkpoints.close();
+    journal.close();
   }
 
   static AuditEntry pruned(long until) {

@@ -21,6 +21,8 @@ final class AuditStore {
       "INSERT INTO audit (sequence, at_us, tenant, namespace, sandbox_id, action, body, hash)"
           + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 
+  static final String MARK = "UPDATE audit_journal SET written = ?";
+
   private static final String COLUMNS =
       "SELECT sequence, at_us, tenant, namespace, sandbox_id, action, body, hash FROM audit";
 
@@ -52,6 +54,12 @@ final class AuditStore {
         checkpoint.atMicros(),
         checkpoint.hash(),
         checkpoint.signature());
+  }
+
+  /** The last number of the journal that is in the chain. */
+  long written() {
+    return database.read(
+        handle -> handle.createQuery("SELECT written FROM audit_journal").mapTo(Long.class).one());
   }
 
   Optional<StoredRecord> last() {

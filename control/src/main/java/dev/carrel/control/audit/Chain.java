@@ -8,6 +8,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,15 +17,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class Chain {
   private final Database database;
+  private final Journal journal;
   private final int outputChars;
   // For who writes to the database, and so for one thread at a time.
   private final MessageDigest sha256 = RequestDigest.sha256();
   private @Nullable PreparedStatement insert;
+  private @Nullable PreparedStatement mark;
   private @Nullable Head tentative;
+  private long taken;
   private Head committed;
 
-  Chain(Database database, int outputChars, Head head) {
+  Chain(Database database, Journal journal, int outputChars, Head head) {
     this.database = database;
+    this.journal = journal;
     this.outputChars = outputChars;
     this.committed = head;
   }
@@ -47,26 +52,55 @@ final class Chain {
     return true;
   }
 
+  /** What is to be recorded, without its place in the chain. */
+  StoredRecord open(AuditEntry entry) {
+    SandboxId sandbox = entry.who().sandbox();
+    return new StoredRecord(
+        0,
+        ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()),
+        entry.who().tenant(),
+        entry.who().namespace(),
+        sandbox == null ? null : sandbox.value(),
+        entry.action(),
+        Body.text(entry, outputChars),
+        new byte[0]);
+  }
+
   /** Adds a record in the caller's transaction; it counts when that is committed. */
   void append(Connection connection, AuditEntry entry) throws SQLException {
+    appendNoted(connection);
+    add(connection, open(entry));
+  }
+
+  /** Adds those that wait in the journal, before all that came after them. */
+  void appendNoted(Connection connection) throws SQLException {
+    List<Journal.Noted> waiting = journal.after(taken);
+    if (waiting.isEmpty()) {
+      return;
+    }
+    for (Journal.Noted noted : waiting) {
+      add(connection, noted.row());
+    }
+    taken = waiting.getLast().number();
+    PreparedStatement statement = mark;
+    if (statement == null) {
+      statement = connection.prepareStatement(AuditStore.MARK);
+    }
+    mark = null;
+    statement.setLong(1, taken);
+    statement.executeUpdate();
+    mark = statement;
+  }
+
+  private void add(Connection connection, StoredRecord open) throws SQLException {
     Head before = tentative;
     if (before == null) {
       before = head();
       database.afterwards(this::settle);
     }
-    SandboxId sandbox = entry.who().sandbox();
-    var open =
-        new StoredRecord(
-            before.sequence() + 1,
-            ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()),
-            entry.who().tenant(),
-            entry.who().namespace(),
-            sandbox == null ? null : sandbox.value(),
-            entry.action(),
-            Body.text(entry, outputChars),
-            new byte[0]);
-    StoredRecord row = open.withHash(open.hashAfter(before.hash(), sha256));
     tentative = before;
+    StoredRecord placed = open.withSequence(before.sequence() + 1);
+    StoredRecord row = placed.withHash(placed.hashAfter(before.hash(), sha256));
     PreparedStatement statement = insert;
     if (statement == null) {
       statement = connection.prepareStatement(AuditStore.INSERT);
@@ -82,8 +116,13 @@ final class Chain {
     Head reached = tentative;
     if (kept && reached != null) {
       committed = reached;
+      if (taken > 0) {
+        journal.written(taken);
+      }
       notifyAll();
     }
     tentative = null;
+    // All that the database has is no longer in the journal.
+    taken = 0;
   }
 }

@@ -21,6 +21,10 @@ record StoredRecord(
   private static final byte[] FORMAT = "carrel audit 1".getBytes(StandardCharsets.US_ASCII);
   private static final int ABSENT = -1;
 
+  StoredRecord withSequence(long newSequence) {
+    return new StoredRecord(newSequence, atMicros, tenant, namespace, sandbox, action, body, hash);
+  }
+
   StoredRecord withHash(byte[] newHash) {
     return new StoredRecord(sequence, atMicros, tenant, namespace, sandbox, action, body, newHash);
   }

@@ -33,7 +33,7 @@ final class CodeAudit {
     CodeResult recorded = result;
     if (audit.enabled()) {
       try {
-        audit.write(entry(sandbox, asked, result));
+        audit.note(entry(sandbox, asked, result));
       } catch (SandboxException e) {
         recorded = result.unrecorded(e.message());
       }

@@ -44,7 +44,7 @@ final class ExecAudit {
   /** One that will be acknowledged before it ends. */
   void started(RunningSandbox sandbox, Exec exec) {
     if (audit.enabled()) {
-      audit.write(entry(who(sandbox, exec), "exec.start", exec, Outcome.OK));
+      audit.note(entry(who(sandbox, exec), "exec.start", exec, Outcome.OK));
     }
   }
 
@@ -64,7 +64,7 @@ final class ExecAudit {
             live.text(Channel.STDERR).text(),
             exited.changes(),
             sandbox.isolationName());
-    audit.write(entry(who(sandbox, exec), RUN, exec, outcome));
+    audit.note(entry(who(sandbox, exec), RUN, exec, outcome));
   }
 
   /** One that an earlier process started, and whose end nobody saw. */

@@ -41,7 +41,7 @@ import org.sqlite.SQLiteDataSource;
  */
 public final class Database implements AutoCloseable {
   /** The newest migration; when the file has it already, looking for others is skipped. */
-  static final String SCHEMA_VERSION = "27";
+  static final String SCHEMA_VERSION = "28";
 
   private static final Logger LOG = LoggerFactory.getLogger(Database.class);
   private static final int READERS = 4;

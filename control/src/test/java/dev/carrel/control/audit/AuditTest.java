@@ -57,6 +57,124 @@ final class AuditTest {
   }
 
   @Test
+  void whatIsNotedIsReadAtOnceAndBeforeWhatCameAfterIt() {
+    try (var ledger = new Ledger(folder)) {
+      ledger.get().note(Ledger.entry("acme", 1));
+      ledger.get().note(Ledger.entry("acme", 2));
+      ledger.get().write(Ledger.entry("acme", 3));
+      ledger.get().note(Ledger.entry("acme", 4));
+      assertThat(subjects(ledger)).containsExactly("ex_4", "ex_3", "ex_2", "ex_1");
+      assertThat(ledger.verify().problems()).isEmpty();
+    }
+  }
+
+  @Test
+  void whatIsNotedComesIntoTheChainByItself() {
+    try (var ledger = new Ledger(folder)) {
+      ledger.get().note(Ledger.entry("acme", 1));
+      Eventually.holds(
+          "it is in the database",
+          Duration.ofSeconds(10),
+          () ->
+              ledger
+                      .database()
+                      .read(
+                          handle ->
+                              handle
+                                  .createQuery("SELECT COUNT(*) FROM audit")
+                                  .mapTo(Integer.class)
+                                  .one())
+                  == 1);
+    }
+  }
+
+  @Test
+  void whatIsNotedIsThereOnceAfterEachCrash() {
+    try (var ledger = new Ledger(folder)) {
+      var noted = new ArrayList<String>();
+      for (int i = 0; i < 30; i++) {
+        ledger.get().note(Ledger.entry("acme", i));
+        noted.addFirst("ex_" + i);
+        if (i % 3 == 0) {
+          ledger.get().write(Ledger.entry("acme", 100 + i));
+          noted.addFirst("ex_" + (100 + i));
+        }
+        ledger.crash();
+        assertThat(subjects(ledger)).isEqualTo(noted);
+      }
+      assertThat(ledger.verify().problems()).isEmpty();
+    }
+  }
+
+  @Test
+  void whatTheDatabaseHasAlreadyIsNotTakenFromTheJournalAgain() throws IOException {
+    Path journal = folder.resolve("audit.journal");
+    try (var ledger = new Ledger(folder)) {
+      ledger.get().note(Ledger.entry("acme", 1));
+      ledger.get().note(Ledger.entry("acme", 2));
+      byte[] full = Files.readAllBytes(journal);
+      assertThat(subjects(ledger)).containsExactly("ex_2", "ex_1");
+      // As after a kill between the commit and what follows it.
+      Files.write(journal, full);
+      ledger.crash();
+      ledger.get().note(Ledger.entry("acme", 3));
+      assertThat(subjects(ledger)).containsExactly("ex_3", "ex_2", "ex_1");
+    }
+  }
+
+  @Test
+  void whatIsNotedOutlivesTheTransactionThatTookItAndFailed() {
+    try (var ledger = new Ledger(folder)) {
+      ledger.get().note(Ledger.entry("acme", 1));
+      assertThatExceptionOfType(IllegalStateException.class)
+          .isThrownBy(
+              () ->
+                  ledger
+                      .database()
+                      .write(
+                          handle -> {
+                            ledger.get().append(handle, Ledger.entry("acme", 2));
+                            throw new IllegalStateException("on purpose");
+                          }));
+      ledger.get().note(Ledger.entry("acme", 3));
+      assertThat(subjects(ledger)).containsExactly("ex_3", "ex_1");
+      ledger.restart();
+      assertThat(subjects(ledger)).containsExactly("ex_3", "ex_1");
+      assertThat(ledger.verify().problems()).isEmpty();
+    }
+  }
+
+  @Test
+  void manyWhoNoteAndWriteMakeOneChain() throws Exception {
+    try (var ledger = new Ledger(folder);
+        var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var writers = new ArrayList<Future<?>>();
+      for (int i = 0; i < 20; i++) {
+        int number = i;
+        writers.add(
+            pool.submit(
+                () -> {
+                  for (int n = 0; n < 50; n++) {
+                    ledger.get().note(Ledger.entry("acme", number));
+                  }
+                }));
+        writers.add(pool.submit(() -> ledger.write(10)));
+      }
+      for (Future<?> writer : writers) {
+        writer.get();
+      }
+      assertThat(ledger.get().last()).isEqualTo(20 * 60);
+      assertThat(ledger.verify().problems()).isEmpty();
+    }
+  }
+
+  private static List<String> subjects(Ledger ledger) {
+    return ledger.get().page(Ledger.ADMIN, AuditQuery.newest(1000)).stream()
+        .map(record -> String.valueOf(record.entry().subject()))
+        .toList();
+  }
+
+  @Test
   void longOutputKeepsBothEnds() {
     try (var ledger = new Ledger(folder)) {
       String text = "begin" + "x".repeat(100_000) + "end";

@@ -112,7 +112,8 @@ final class Ledger implements AutoCloseable {
 
   private Map<Path, byte[]> files() {
     var found = new HashMap<Path, byte[]>();
-    for (String name : List.of("carrel.db", "carrel.db-wal", "audit.checkpoint")) {
+    // The journal first: what goes from it to the database meanwhile is then in both.
+    for (String name : List.of("audit.journal", "carrel.db", "carrel.db-wal", "audit.checkpoint")) {
       Path file = folder.resolve(name);
       try {
         if (Files.exists(file)) {

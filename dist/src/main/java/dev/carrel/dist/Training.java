@@ -23,6 +23,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -65,6 +66,10 @@ final class Training {
   private static final int REQUESTS = 2000;
   private static final int LIVES = 400;
 
+  // Where the interpreters of new sandboxes are forked, which is a way of its own.
+  private static final String FORKING = "native";
+  private static final Path PYTHON = Path.of("/usr/bin/python3");
+
   private Training() {}
 
   /** Returns the first exit code that is not 0, or 0. */
@@ -106,13 +111,15 @@ final class Training {
         Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
       for (EngineInfo engine : carrel.engines()) {
         if (engine.usable() && ENGINES.contains(engine.name())) {
-          exercise(carrel, server.endpoint(), SandboxOptions.defaults().withEngine(engine.name()));
+          exercise(carrel, server.endpoint(), engine.name());
         }
       }
     }
   }
 
-  private static void exercise(Carrel carrel, Endpoint server, SandboxOptions options) {
+  private static void exercise(Carrel carrel, Endpoint server, String engine) {
+    SandboxOptions options = SandboxOptions.defaults().withEngine(engine);
+    boolean forks = engine.equals(FORKING) && Files.isExecutable(PYTHON);
     Sandbox sandbox = carrel.sandboxes().create(options);
     var command = ExecOptions.of(List.of("/bin/true"));
     for (int i = 0; i < REQUESTS; i++) {
@@ -127,6 +134,9 @@ final class Training {
     for (int i = 0; i < LIVES; i++) {
       Sandbox one = carrel.sandboxes().create(options);
       one.exec(command);
+      if (forks) {
+        one.runCode("python", "1 + 1");
+      }
       one.delete();
     }
   }

@@ -303,7 +303,10 @@ class Kernel:
         if fd == self.events:
             if not data:
                 self._drain(outcome)
-                raise Died(self.process.wait(), outcome)
+                code = self.process.wait()
+                # Traps of its exit may have written since.
+                self._drain(outcome)
+                raise Died(code, outcome)
             self.buffer += data
         elif fd == self.stdout:
             outcome.stdout += data

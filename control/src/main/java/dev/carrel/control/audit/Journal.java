@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Records that were acknowledged and are not in the database yet, in a file beside it: to append to
- * one takes a fraction of a transaction. A process that is killed leaves it to the next. Numbers only
- * grow, so that the database can tell which of them it has. Safe for many threads.
+ * one takes a fraction of a transaction. A process that is killed leaves it to the next. Numbers
+ * only grow, so that the database can tell which of them it has. Safe for many threads.
  */
 final class Journal implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Journal.class);

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.Reader;
 import java.net.URI;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -75,10 +76,10 @@ public final class ServerProcess implements AutoCloseable {
     Instant end = Instant.now().plus(PATIENCE);
     while (Instant.now().isBefore(end)) {
       Properties endpoint = new Properties();
-      if (Files.exists(file)) {
-        try (Reader reader = Files.newBufferedReader(file)) {
-          endpoint.load(reader);
-        }
+      try (Reader reader = Files.newBufferedReader(file)) {
+        endpoint.load(reader);
+      } catch (NoSuchFileException notYet) {
+        // Nor is it there when a server that takes the folder has removed what a killed one left.
       }
       // A server that was killed leaves its file behind until the next one takes the folder.
       if (String.valueOf(process.pid()).equals(endpoint.getProperty("pid"))) {

@@ -302,12 +302,14 @@ for i in range(200):
 
     def test_control_bytes_wait_for_the_next_listener(self):
         with self.guest() as guest:
-            script = "read -r line <&3; echo got $line >&4; read -r line <&3; exit 5"
+            script = ("read -r line <&3; until [ -e unheard ]; do sleep 0.01; done; echo got $line >&4; touch answered; "
+                      "read -r line <&3; exit 5")
             first = guest.start("sh", "-c", script, control=1, keep=1, retain=1000, exec_id="ctx")
             first.expect(STARTED)
             first.send(CONTROL, b"hello\n")
             first.send(DETACH)
             self.assertIsNone(first.receive())
+            self.assertEqual(0, guest.shell("touch unheard; until [ -e answered ]; do sleep 0.01; done").code)
             with guest.attach("ctx") as second:
                 second.expect(STARTED)
                 self.assertEqual(b"got hello\n", second.expect(CONTROL_OUT))

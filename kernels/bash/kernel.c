@@ -480,13 +480,19 @@ bind_environment(uint32_t id, const char *payload, size_t size)
     send_events(&out);
 }
 
-/* bash's exit traps get a moment; what is left of it dies with this process. */
+/* bash's exit traps get a moment; what is left of it dies with this process. bash hangs up on itself: a signal from here could
+ * find it before it has taken its last report's redirection back, and its traps would write there. */
 static void
 shut_down(void)
 {
-    kill(shell, SIGHUP);
-    struct pollfd end = {.fd = shell_report, .events = POLLIN};
-    poll(&end, 1, EXIT_GRACE_MS);
+    static const char hang_up[] = "builtin kill -s HUP $$\n";
+    tell_shell(hang_up, sizeof hang_up - 1);
+    for (int64_t end = milliseconds() + EXIT_GRACE_MS, left; (left = end - milliseconds()) > 0;) {
+        struct pollfd report = {.fd = shell_report, .events = POLLIN};
+        char rest[4096];
+        if (poll(&report, 1, (int)left) > 0 && read(shell_report, rest, sizeof rest) <= 0)
+            break;
+    }
     _exit(0);
 }
 

@@ -4,7 +4,7 @@ import threading
 import time
 
 from bindings import Bindings
-from driver import Died, Kernel, KernelCase
+from driver import SHUTDOWN, Died, Kernel, KernelCase
 
 
 class BashKernel(Bindings, KernelCase):
@@ -121,12 +121,23 @@ class BashKernel(Bindings, KernelCase):
         with Kernel("bash") as kernel:
             kernel.run("trap 'echo bye' EXIT")
             self.assertTrue(kernel.ping().pong)
-            kernel.send(4)
+            kernel.send(SHUTDOWN)
             first = kernel.answer()
             self.assertEqual(first.status, "ok")
             with self.assertRaises(Died) as death:
                 kernel.answer()
             self.assertEqual((death.exception.code, first.out + death.exception.outcome.out), (0, "bye\n"))
+
+    def test_a_shutdown_on_the_heels_of_a_cell_runs_exit_traps(self):
+        for _ in range(10):
+            with Kernel("bash") as kernel:
+                kernel.post("trap 'echo bye' EXIT")
+                kernel.request = 0  # the driver awaits one number at a time
+                kernel.send(SHUTDOWN)
+                said = kernel.answer().out + kernel.answer().out
+                with self.assertRaises(Died) as death:
+                    kernel.answer()
+                self.assertEqual((death.exception.code, said + death.exception.outcome.out), (0, "bye\n"))
 
     def test_a_killed_kernel_leaves_no_shell(self):
         with Kernel("bash") as kernel:

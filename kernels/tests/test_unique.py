@@ -1,16 +1,17 @@
-"""What forks of one zygote must not share (carrel_kernel/unique.py), and that they would share it."""
+"""What forks of one zygote must not share (carrel_kernel/unique.py), that they would share it, and what each has of its own."""
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from driver import KERNELS
 
 FORKS = 20
 PROGRAM = """
-import json, multiprocessing, os, random, sys, tempfile, uuid
+import ctypes, json, multiprocessing, os, random, sys, tempfile, uuid
 sys.path.insert(0, sys.argv[1])
 from carrel_kernel import unique
 try:
@@ -24,11 +25,13 @@ names = tempfile._get_candidate_names()
 next(names)
 uuid._node = 1
 if numpy is not None:
-    generator, state = numpy.random.default_rng(), numpy.random.RandomState()
+    generator, state, twister = numpy.random.default_rng(), numpy.random.RandomState(), numpy.random.MT19937()
+    numpy.random.standard_normal()  # makes two, and keeps one for the next time
+    other = numpy.random.RandomState(numpy.random.PCG64())
 
 generators = unique.remember()
 for _ in range(int(sys.argv[3])):
-    if os.fork() == 0:
+    if ctypes.pythonapi.fork() == 0:  # as the zygote does
         if sys.argv[2] == "reseed":
             unique.reseed(generators)
         seen = {
@@ -39,12 +42,27 @@ for _ in range(int(sys.argv[3])):
             "multiprocessing": multiprocessing.current_process().authkey.hex(),
         }
         if numpy is not None:
+            seen["numpy's stored"] = numpy.random.standard_normal()
             seen["numpy"] = numpy.random.random()
             seen["numpy's generator"] = generator.random()
             seen["numpy's state"] = state.random_sample()
+            seen["numpy's state of another kind"] = other.random_sample()
+            seen["numpy's twister"] = int(twister.random_raw())
         os.write(1, json.dumps(seen).encode() + b"\\n")
         os._exit(0)
     os.wait()
+"""
+
+
+PACKAGES = """
+import os, posix, site, sys
+sys.path.insert(0, sys.argv[1])
+from carrel_kernel import imports, zygote
+imports.complete_site()
+site.ENABLE_USER_SITE = True
+for home in sys.argv[2:]:
+    zygote.set_environment([b"HOME=" + os.fsencode(home)])
+    print(home in os.environ.values(), sum(entry.startswith(home + "/") for entry in sys.path))
 """
 
 
@@ -65,9 +83,15 @@ class Unique(unittest.TestCase):
         for source, values in self.distinct("reseed").items():
             self.assertEqual(values, FORKS, source)
 
-    def test_without_it_all_but_what_python_does_itself_would_be_shared(self):
-        values = self.distinct("leave")
-        self.assertEqual(values.pop("random"), FORKS)
-        for source, count in values.items():
+    def test_without_it_all_would_be_shared(self):
+        for source, count in self.distinct("leave").items():
             if source != "tempfile":  # Python looks at the pid, which here differs
                 self.assertEqual(count, 1, source)
+
+    def test_a_fork_has_its_own_home_and_the_packages_there(self):
+        with tempfile.TemporaryDirectory() as with_packages, tempfile.TemporaryDirectory() as without:
+            version = "python%d.%d" % sys.version_info[:2]
+            os.makedirs(os.path.join(with_packages, ".local", "lib", version, "site-packages"))
+            command = [sys.executable, "-S", "-c", PACKAGES, os.path.join(KERNELS, "python"), without, with_packages]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
+        self.assertEqual(done.stdout, "True 0\nTrue 1\n")

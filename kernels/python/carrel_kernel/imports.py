@@ -4,6 +4,7 @@ Python was started with -S: running `site` costs more than the rest of the start
 imports what those name). It runs before the first import of anything that is not in the standard library.
 """
 
+import posix
 import sys
 
 from . import session
@@ -45,8 +46,23 @@ def add_user_site():
     import site
 
     site.USER_BASE = site.USER_SITE = None
+    if not user_base_exists():
+        return
     if site.ENABLE_USER_SITE is not False:
         site.addusersitepackages(set(sys.path))
+
+
+def user_base_exists():
+    """Asked first, because in most sandboxes it does not, and the rest costs a kernel a quarter of a megabyte."""
+    home = posix.environ.get(b"HOME")
+    base = posix.environ.get(b"PYTHONUSERBASE") or (home and home + b"/.local")
+    if not base:
+        return True  # the password file knows
+    try:
+        posix.stat(base)
+    except OSError:
+        return False
+    return True
 
 
 def publish_sources(linecache):

@@ -374,16 +374,13 @@ def leave_fork(failure):
 
 
 def prepare_process():
-    """What belongs to this process: descriptors, signals, streams. A zygote's fork does it for itself."""
+    """What belongs to this process: descriptors and signals. A zygote's fork does it for itself."""
     posix.dup2(3, REQUESTS, False)
     posix.dup2(4, EVENTS, False)
     posix.close(3)
     posix.close(4)
     _signal.signal(_signal.SIGINT, on_interrupt)
     posix.register_at_fork(after_in_child=after_fork_in_child)
-    faulthandler.enable()
-    sys.stdout.reconfigure(line_buffering=True)
-    sys.stderr.reconfigure(line_buffering=True)
     # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
     if b"MPLBACKEND" not in posix.environ:
         set_variable(b"MPLBACKEND", b"agg")
@@ -393,6 +390,9 @@ def prepare_interpreter():
     """Makes the interpreter look to user code as if it ran a script from standard input."""
     sys.argv = [""]
     sys.modules["__main__"] = main
+    faulthandler.enable()
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.stderr.reconfigure(line_buffering=True)
     load("imports").install()
     builtins.display = display
     builtins.input = no_input

@@ -16,7 +16,9 @@ import _socket
 import ctypes
 import gc
 import os
+import select
 import sys
+import time
 
 from . import session, unique
 
@@ -25,6 +27,7 @@ KEEPER = "/opt/carrel/guest"
 # A spare tells the zygote one of these, with its pid: the next spare is needed; it is to be ended; the server is gone.
 TAKEN, OVER, ALONE = b"t", b"o", b"a"
 WORD = 5
+STAND_BACK = 0.02  # seconds
 MAX_REQUEST = 64 << 10
 MAX_DESCRIPTORS = 32
 NAMESPACES = {
@@ -117,6 +120,8 @@ def receive(control):
 
 def serve(preload):
     control = _socket.socket(fileno=CONTROL)
+    # Until everything is frozen: what a collection frees are holes, and each fork that fills one copies the page around it.
+    gc.disable()
     try:
         setup, _ = receive(control)
         settings = fields(setup)
@@ -128,24 +133,52 @@ def serve(preload):
     # Once here, for what is made at first use: OpenSSL alone would cost every fork four megabytes of its own.
     unique.reseed(generators)
     rehearse(settings)
-    gc.collect()
     gc.freeze()
+    gc.enable()
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
     heard, tell = os.pipe()
     me = os.getpid()
     control.send(b"R")
     while True:
-        if os.fork() == 0:
+        if fork() == 0:
             os.close(heard)
             end_with(me)
             spare(control, tell, settings, generators)
-        word = os.read(heard, WORD)
-        while word[:1] == OVER:
-            os.kill(int.from_bytes(word[1:], "little"), 9)
-            word = os.read(heard, WORD)
-        if word[:1] != TAKEN:
+        word = hear(heard)
+        while word == OVER:
+            word = hear(heard)
+        if word != TAKEN:
             os._exit(0)
+        stand_back(heard, control)
+
+
+def hear(heard):
+    """What a spare has to say; one that is over is ended."""
+    word = os.read(heard, WORD)
+    if word[:1] == OVER:
+        os.kill(int.from_bytes(word[1:], "little"), 9)
+    return word[:1]
+
+
+def stand_back(heard, control):
+    """The next spare is as much work as the request that took the last one, and would slow that down; it has time, unless
+    somebody asks already."""
+    waits = select.poll()
+    for descriptor in (heard, control.fileno()):
+        waits.register(descriptor, select.POLLIN)
+    end = time.monotonic() + STAND_BACK
+    while (left := end - time.monotonic()) > 0:
+        for descriptor, _ in waits.poll(left * 1000):
+            if descriptor != heard:
+                return
+            hear(heard)
+
+
+def fork():
+    """A fork without Python's own work after it, which with many modules takes as long as the fork and half a megabyte: it is
+    there for locks of other threads, of which there are none, and for `random`, which `unique` sees to."""
+    return check(ctypes.pythonapi.fork())
 
 
 def end_with(parent):
@@ -195,7 +228,7 @@ def describe(failure):
 def rehearse(settings):
     """Goes the way of a request without effect: the pages that it writes to are copied before somebody waits for it."""
     Program(len(settings[10][0]) // 8, settings[10][0])
-    set_environment([b"LANG=C.UTF-8"])
+    set_environment([b"%s=%s" % variable for variable in sys.modules["posix"].environ.items()])
     for option in (PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER):
         prctl(option, 0)
     for number_of_call in (SYS_SETNS, SYS_CLOSE_RANGE):
@@ -224,12 +257,6 @@ def enter(request, passed, settings):
         os.close(descriptor)
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     return streams
-
-
-def fork_again():
-    """A fork without Python's own work after it, which with many modules takes as long as the fork: it is there for locks of
-    other threads, of which there were none, and for `random`, which the spare has been through already."""
-    return check(ctypes.pythonapi.fork())
 
 
 def confine(request, settings, ruleset):
@@ -284,7 +311,7 @@ def start(control, tell, over, request, streams, user):
     kernel, problem = -1, b""
     try:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
-        kernel = fork_again()
+        kernel = fork()
     except OSError as failure:
         problem = describe(failure)
     if kernel == 0:
@@ -346,14 +373,14 @@ def prefer_for_oom():
 def set_environment(variables):
     own = dict(variable.split(b"=", 1) for variable in variables if b"=" in variable)
     own.setdefault(b"MPLBACKEND", b"agg")
-    os.environb.clear()
-    os.environb.update(own)
-    posix = sys.modules["posix"]
-    posix.environ.clear()
-    posix.environ.update(own)
+    # The dictionary below os.environ: going through that costs pages of its own.
+    current = sys.modules["posix"].environ
+    for name in current:
+        os.unsetenv(name)
+    current.clear()
+    for name, value in own.items():
+        session.set_variable(name, value)
     if b"TZ" in own:
-        import time
-
         time.tzset()
     imports = session.load("imports")
     if imports.site_complete:

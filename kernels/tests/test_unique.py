@@ -55,12 +55,14 @@ for _ in range(int(sys.argv[3])):
 
 
 PACKAGES = """
-import os, posix, site, sys
+import os, site, sys
 sys.path.insert(0, sys.argv[1])
-from carrel_kernel import imports, zygote
+homes = sys.argv[2:]
+from carrel_kernel import imports, session, zygote
+session.prepare_interpreter()
 imports.complete_site()
 site.ENABLE_USER_SITE = True
-for home in sys.argv[2:]:
+for home in homes:
     zygote.set_environment([b"HOME=" + os.fsencode(home)])
     print(home in os.environ.values(), sum(entry.startswith(home + "/") for entry in sys.path))
 """

@@ -75,19 +75,20 @@ status_has(const char *word)
 static void
 doubt_what_is_not_shown(struct measures *measures)
 {
-	if (!status_has("CapAmb:"))
+	if (!status_has("CapAmb:") && measures->applied[MEASURE_NO_CAPABILITIES])
 		measure_missing(measures, MEASURE_NO_CAPABILITIES, "bounding set empty, but this kernel does not show the ambient set");
 	if (!status_has("NoNewPrivs:"))
 		measure_missing(measures, MEASURE_NO_NEW_PRIVILEGES, "set, but this kernel does not show it");
 }
 
 bool
-confine_self(const char *allowed, int report)
+confine_self(const char *allowed, bool overlay, int report)
 {
 	static struct plan plan;
 	struct failure failure = {0};
 	plan.allow_missing = measures_named(allowed);
 	plan.map = MAP_RANGE;
+	plan.overlay = overlay;
 	bool good = seccomp_prepare() && landlock_apply(&plan, &failure) && confine_privileges(&plan, &failure)
 		&& seccomp_apply(&plan, &failure);
 	doubt_what_is_not_shown(&plan.measures);

@@ -1,9 +1,11 @@
 /* The guest: see ../README.md. Chooses the role. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,7 +23,7 @@ usage(void)
 {
 	fprintf(stderr,
 		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH [--egress-port-file FILE]]\n"
-		"                  [--name ID] [--confine FILE [--allow-missing NAMES]] [--ids BASE] [--hold 1]\n"
+		"                  [--name ID] [--confine FILE [--allow-missing NAMES] [--overlay 1]] [--ids BASE] [--hold 1]\n"
 		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
 		"       guest oci run|delete …, guest volume copy|place …: see oci.c and oci_volume.c\n"
 		"       guest version\n");
@@ -87,16 +89,31 @@ read_id(const char *text, uint32_t *id)
 	return true;
 }
 
+/* Where commands are root inside they could enter the folder of our socket, take it away and put another there: nobody needs
+ * it in here any more, so it goes from the sandbox's view. */
+static bool
+leave_folder(const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", path);
+	*strrchr(folder, '/') = 0;
+	if (umount2(folder, MNT_DETACH) == 0)
+		return true;
+	complain("cannot leave", folder);
+	return false;
+}
+
 /* After the socket is there: from then on nothing can be made beside it. */
 static bool
-confine(const char *path, const char *allowed)
+confine(const char *path, const char *allowed, bool overlay)
 {
 	int report = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (report < 0) {
 		complain("cannot write", path);
 		return false;
 	}
-	bool good = confine_self(allowed, report);
+	bool good = !overlay || leave_folder(path);
+	good = good && confine_self(allowed, overlay, report);
 	close(report);
 	return good;
 }
@@ -130,7 +147,7 @@ static int
 init_main(int argc, char **argv)
 {
 	struct guest_options options = {.workspace = "/workspace", .uid = geteuid(), .gid = getegid()};
-	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "", *held = NULL;
+	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "", *held = NULL, *overlay = NULL;
 	uint32_t ids = 0; /* 0: those that we have */
 	for (int i = 0; i < argc; i += 2) {
 		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -154,6 +171,8 @@ init_main(int argc, char **argv)
 			continue; /* for whoever looks for us among the host's processes */
 		else if (strcmp(name, "--hold") == 0)
 			held = value;
+		else if (strcmp(name, "--overlay") == 0)
+			overlay = value;
 		else if (strcmp(name, "--ids") == 0 && (!read_id(value, &ids) || ids == 0))
 			return usage();
 		else if (strcmp(name, "--ids") == 0)
@@ -166,7 +185,8 @@ init_main(int argc, char **argv)
 		return usage();
 	if (ids != 0 && !take_own_ids(ids))
 		return 1;
-	options.own_uid = options.uid != geteuid();
+	/* With a root to write to commands are uid 0, and it is us who become somebody else. */
+	options.own_uid = overlay != NULL || options.uid != geteuid();
 	if (token_file != NULL && (options.token = read_token(token_file)) == NULL)
 		return complain("cannot read the token in", token_file);
 	options.listener = listen_on(socket_path);
@@ -174,7 +194,7 @@ init_main(int argc, char **argv)
 		return complain("cannot listen on", socket_path);
 	if (held != NULL && !await_go(options.listener))
 		return complain("cannot wait on", socket_path);
-	if (report != NULL && (!confine(report, allowed) || !leave_streams()))
+	if (report != NULL && (!confine(report, allowed, overlay != NULL) || !leave_streams()))
 		return 1;
 	options.foreign = report != NULL;
 	int status = guest_run(&options);

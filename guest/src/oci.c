@@ -31,6 +31,7 @@
 
 struct order {
 	const char *id, *folder, *stage, *hide, *events, *layer;
+	const char *lower, *first; /* of a root that may be written to: see overlay_order */
 	const char *volumes, *volume;
 	int64_t size;
 	int64_t base; /* the host's number for the inside's id 0; negative: ids are the host's */
@@ -64,7 +65,8 @@ parse(int argc, char **argv, struct order *order)
 			&& !is_option(name, "--stage", value, &order->stage) && !is_option(name, "--hide", value, &order->hide)
 			&& !is_option(name, "--events", value, &order->events) && !is_option(name, "--volumes", value, &order->volumes)
 			&& !is_option(name, "--volume", value, &order->volume) && !is_option(name, "--size", value, &size)
-			&& !is_option(name, "--base", value, &base) && !is_option(name, "--layer", value, &order->layer))
+			&& !is_option(name, "--base", value, &base) && !is_option(name, "--layer", value, &order->layer)
+			&& !is_option(name, "--lower", value, &order->lower) && !is_option(name, "--first", value, &order->first))
 			return false;
 	}
 	order->size = strtoll(size, NULL, 10);
@@ -72,7 +74,8 @@ parse(int argc, char **argv, struct order *order)
 	order->runtime = argv + i + 1;
 	order->runtime_count = argc - i - 1;
 	return order->id != NULL && order->folder != NULL && order->stage != NULL && order->runtime_count > 0
-		&& order->runtime_count <= RUNTIME_MAX && (order->volume == NULL || (order->volumes != NULL && volume_id_valid(order->volume)));
+		&& order->runtime_count <= RUNTIME_MAX && (order->lower == NULL || order->volume != NULL)
+		&& (order->volume == NULL || (order->volumes != NULL && volume_id_valid(order->volume)));
 }
 
 /* Whoever looks finds the whole file or none. */
@@ -119,7 +122,26 @@ bind_one(const struct order *order, const char *bind, struct failure *failure)
 	return true;
 }
 
-/* Mounts the volume at <stage>/workspace and says how large it is in <folder>/volume. */
+/* Mounts the volume, all of it as /workspace or with a root that may be written to, and puts that on the stage. */
+static bool
+stage_volume(const struct order *order, int tree, struct failure *failure)
+{
+	char target[HOST_PATH_MAX];
+	if (!volume_divide(tree, order->lower != NULL, order->volume, failure)
+		|| (order->base >= 0 && !volume_map_owners(tree, order->base, failure)))
+		return false;
+	if (order->lower != NULL) {
+		struct overlay_order overlay = {.id = order->id, .stage = order->stage, .lower = order->lower, .first = order->first,
+			.base = order->base};
+		return oci_overlay(&overlay, tree, failure);
+	}
+	snprintf(target, sizeof target, "%s/workspace", order->stage);
+	if (mkdir(target, 0755) != 0 || k_move_mount(tree, "", AT_FDCWD, target, K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
+		return failed(failure, "volume", target);
+	return true;
+}
+
+/* The same, and says in <folder>/volume how large it is. */
 static bool
 mount_volume(const struct order *order, struct failure *failure)
 {
@@ -134,12 +156,10 @@ mount_volume(const struct order *order, struct failure *failure)
 		return false;
 	close(image);
 	close(folder);
-	if (order->base >= 0 && !volume_map_owners(tree, order->base, failure))
-		return false;
-	snprintf(target, sizeof target, "%s/workspace", order->stage);
-	if (mkdir(target, 0755) != 0 || k_move_mount(tree, "", AT_FDCWD, target, K_MOVE_MOUNT_F_EMPTY_PATH) != 0)
-		return failed(failure, "volume", target);
+	bool staged = stage_volume(order, tree, failure);
 	close(tree);
+	if (!staged)
+		return false;
 	snprintf(size, sizeof size, "%lld\n", (long long)status.st_size);
 	snprintf(target, sizeof target, "%s/volume", order->folder);
 	return write_whole(target, size) || failed(failure, "volume", target);

@@ -1,10 +1,13 @@
-/* Sandboxes that other programs make: OCI runtimes (oci.c), daemons of containers, and what the guest then does to itself
+/* Sandboxes that other programs make: OCI runtimes (oci.c, oci_overlay.c), daemons of containers, and what the guest then does to itself
  * (own_ids.c, confine_self.c). */
 #ifndef CARREL_OCI_H
 #define CARREL_OCI_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+struct failure;
 
 /* `guest oci run|delete …`: see oci.c. */
 int oci_main(int argc, char **argv);
@@ -17,12 +20,25 @@ int volume_main(int argc, char **argv);
 bool take_own_ids(uint32_t base);
 
 /* Lets the owners of a mount that is attached to nothing yet be the 65536 ids from the host's `base` on. */
-struct failure;
 bool volume_map_owners(int tree, int64_t base, struct failure *failure);
 
+/* A root on the stage of a runtime that may be written to, beside its /workspace. */
+struct overlay_order {
+	const char *id, *stage;
+	const char *lower; /* the image's folder */
+	const char *first; /* a folder that lies over it; NULL: none */
+	int64_t base;	   /* as below; negative: ids are the host's */
+};
+
+/* Puts <stage>/root and <stage>/workspace there, out of a divided volume that is attached to nothing yet. */
+bool oci_overlay(const struct overlay_order *order, int volume, struct failure *failure);
+
+/* Lets the 65536 ids of a process's new user namespace begin at the host's `base`. */
+bool map_ids_of(pid_t process, int64_t base);
+
 /* Confines the calling process as the launcher confines a sandbox (Landlock, capabilities, system calls) and writes what was
- * applied to the open file `report`, a line per measure as in spawn-protocol.md. False when a measure that `allowed` (names,
+ * applied to the open file `report`, a line per measure as in spawn-protocol.md; with `overlay` commands are root inside. False when a measure that `allowed` (names,
  * comma-separated) does not excuse is missing; the reason was printed. */
-bool confine_self(const char *allowed, int report);
+bool confine_self(const char *allowed, bool overlay, int report);
 
 #endif

@@ -30,11 +30,28 @@ copy(int argc, char **argv, struct failure *failure)
 	return volume_copy(&order, failure);
 }
 
+bool
+map_ids_of(pid_t process, int64_t base)
+{
+	static const char *const files[] = {"uid_map", "gid_map"};
+	char path[64], map[64];
+	bool good = true;
+	snprintf(map, sizeof map, "0 %lld 65536", (long long)base);
+	for (int i = 0; good && i < 2; i++) {
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)process, files[i]);
+		int file = open(path, O_WRONLY | O_CLOEXEC);
+		good = file >= 0 && write_all(file, map, strlen(map));
+		if (file >= 0)
+			close(file);
+	}
+	return good;
+}
+
 /* A user namespace whose only use is to name a mapping of ids. */
 static int
 open_mapping(int64_t base, struct failure *failure)
 {
-	char path[64], map[64];
+	char path[64];
 	int ends[2], namespace = -1;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return give_up(failure, KIND_ENGINE, "volume", errno, "pipe") ? 0 : -1;
@@ -44,16 +61,7 @@ open_mapping(int64_t base, struct failure *failure)
 		close(ends[1]);
 		_exit(read(ends[0], &go, 1) < 0);
 	}
-	snprintf(map, sizeof map, "0 %lld 65536", (long long)base);
-	static const char *const files[] = {"uid_map", "gid_map"};
-	bool good = child > 0;
-	for (int i = 0; good && i < 2; i++) {
-		snprintf(path, sizeof path, "/proc/%d/%s", (int)child, files[i]);
-		int file = open(path, O_WRONLY | O_CLOEXEC);
-		good = file >= 0 && write_all(file, map, strlen(map));
-		if (file >= 0)
-			close(file);
-	}
+	bool good = child > 0 && map_ids_of(child, base);
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)child);
 	if (good)
 		namespace = open(path, O_RDONLY | O_CLOEXEC);
@@ -108,7 +116,7 @@ place(char **argv, struct failure *failure)
 	int tree = fstat(image, &status) == 0 ? volume_attach(image, failure) : -1;
 	close(image);
 	close(folder);
-	if (tree < 0 || !volume_map_owners(tree, strtoll(argv[4], NULL, 10), failure) || !move_into(tree, atoi(argv[3]), failure))
+	if (tree < 0 || !volume_divide(tree, false, argv[1], failure) || !volume_map_owners(tree, strtoll(argv[4], NULL, 10), failure) || !move_into(tree, atoi(argv[3]), failure))
 		return false;
 	printf("%lld\n", (long long)status.st_size);
 	return fflush(stdout) == 0;

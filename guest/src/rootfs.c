@@ -237,23 +237,39 @@ host_image(const struct plan *plan, struct failure *failure)
 	return host_etc(plan, failure);
 }
 
+const char *
+rootfs_name(int number, const char *id, char *text, size_t size)
+{
+	switch (number) {
+	case 0:
+		snprintf(text, size, "127.0.0.1 localhost %s\n::1 localhost\n", id);
+		return "hosts";
+	case 1:
+		snprintf(text, size, "%s\n", id);
+		return "hostname";
+	case 2:
+		text[0] = 0;
+		return "resolv.conf";
+	default:
+		return NULL;
+	}
+}
+
 /* Gives a folder image our names: only where it has plain files for them, which are then covered. */
 static bool
 cover_names(const struct plan *plan, struct failure *failure)
 {
-	static const char *const names[] = {"hosts", "hostname", "resolv.conf"};
-	char text[3][128] = {"", "", ""}, target[32], source[48];
-	snprintf(text[0], sizeof text[0], "127.0.0.1 localhost %s\n::1 localhost\n", plan->id);
-	snprintf(text[1], sizeof text[1], "%s\n", plan->id);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(target, sizeof target, "etc/%s", names[i]);
-		snprintf(source, sizeof source, "run/carrel/%s", names[i]);
+	char text[128], target[32], source[48];
+	const char *name;
+	for (int i = 0; (name = rootfs_name(i, plan->id, text, sizeof text)) != NULL; i++) {
+		snprintf(target, sizeof target, "etc/%s", name);
+		snprintf(source, sizeof source, "run/carrel/%s", name);
 		int place = k_openat2(root_fd, target, O_PATH | O_NOFOLLOW | O_CLOEXEC, K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS);
 		struct stat status;
 		if (place < 0)
 			continue;
 		bool plain = fstat(place, &status) == 0 && S_ISREG(status.st_mode);
-		if (plain && !make_file(source, text[i], failure))
+		if (plain && !make_file(source, text, failure))
 			return false;
 		int tree = plain ? k_open_tree(root_fd, source, O_CLOEXEC | K_OPEN_TREE_CLONE) : -1;
 		if (plain && (tree < 0 || k_move_mount(tree, "", place, "", K_MOVE_MOUNT_F_EMPTY_PATH | K_MOVE_MOUNT_T_EMPTY_PATH) != 0))

@@ -24,9 +24,9 @@ failed(struct failure *failure, const char *what)
 }
 
 static int
-mount_overlay(struct failure *failure)
+mount_overlay(const char *lower, struct failure *failure)
 {
-	static const char *const options[][2] = {{"source", "carrel"}, {"lowerdir", "lower"}, {"upperdir", "volume/" VOLUME_UPPER},
+	const char *const options[][2] = {{"source", "carrel"}, {"lowerdir", lower}, {"upperdir", "volume/" VOLUME_UPPER},
 		{"workdir", "volume/" VOLUME_WORK}, {"index", "off"}, {"metacopy", "off"}};
 	int fs = (int)syscall(NR_FSOPEN, "overlay", 1 /* FSOPEN_CLOEXEC */);
 	if (fs < 0) {
@@ -91,6 +91,17 @@ cover(int volume, struct failure *failure)
 }
 
 int
+rootfs_lay(const char *lower, struct failure *failure)
+{
+	int root = mount_overlay(lower, failure);
+	if (root < 0 || make_places(root))
+		return root;
+	failed(failure, "making places in the overlay");
+	close(root);
+	return -1;
+}
+
+int
 rootfs_overlay(struct plan *plan, struct failure *failure)
 {
 	if (mkdir("lower", 0755) != 0 || mkdir("volume", 0755) != 0 || mkdir("root", 0755) != 0)
@@ -98,13 +109,11 @@ rootfs_overlay(struct plan *plan, struct failure *failure)
 	if (!volume_take_divided(plan, failure))
 		return -1;
 	int volume = open("volume", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int root = volume < 0 ? -1 : mount_overlay(failure);
+	int root = volume < 0 ? failed(failure, "the volume") : rootfs_lay("lower", failure);
 	if (root < 0)
 		return -1;
 	if (k_move_mount(root, "", AT_FDCWD, "root", K_MOVE_MOUNT_F_EMPTY_PATH) != 0 || fchdir(root) != 0)
 		return failed(failure, "placing the overlay");
-	if (!make_places(root))
-		return failed(failure, "making places in the overlay");
 	if (!cover(volume, failure))
 		return -1;
 	close(volume);

@@ -154,6 +154,11 @@ bool rootfs_build(struct plan *plan, struct failure *failure);
 /* In the new root, which is empty yet: puts an overlay over it, of the image and what its volume holds of changes, makes it
  * the current folder, and covers what is ours in it. Its descriptor, or -1 with the failure. */
 int rootfs_overlay(struct plan *plan, struct failure *failure);
+/* An overlay of `lower` (folders of the current one, the highest first) and what ./volume holds of changes, with places in it
+ * for what is ours: mounted nowhere yet. Its descriptor, or -1 with the failure. */
+int rootfs_lay(const char *lower, struct failure *failure);
+/* The file in /etc that is not the image's own but says who this sandbox is, its text, or NULL: there are no more. */
+const char *rootfs_name(int number, const char *id, char *text, size_t size);
 /* A tmpfs on a folder of the new root. */
 bool rootfs_mount_tmpfs(const char *target, int64_t bytes, const char *more, unsigned long flags, struct failure *failure);
 bool confine_limits(struct plan *plan, struct failure *failure);

@@ -23,6 +23,7 @@ import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
@@ -59,6 +60,7 @@ final class DockerEngine implements Engine {
   record Collaborators(Daemon daemon, Remains remains, Ends ends) {}
 
   private final Kind kind;
+  private final EngineSettings settings;
   private final Path runDirectory;
   private final Path volumeDirectory;
   private final Path lib;
@@ -89,6 +91,7 @@ final class DockerEngine implements Engine {
     this.capabilities = measured;
     this.preloads = measured != null && Gvisor.preloads(measured);
     this.kind = kind;
+    this.settings = settings;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
     this.lib = settings.libDirectory().toAbsolutePath().normalize();
@@ -301,7 +304,8 @@ final class DockerEngine implements Engine {
       Gvisor.describe(measures, group, limits.disk().bytes(), temporary);
       measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");
     } else {
-      inspection.ids(measures).files(measures).openFiles(measures, limits.openFiles());
+      inspection.ids(measures, Rootfs.READ_ONLY).files(measures, Rootfs.READ_ONLY);
+      inspection.openFiles(measures, limits.openFiles());
     }
     measures.report(report);
     if (state.volume() != null) {
@@ -364,7 +368,7 @@ final class DockerEngine implements Engine {
   @Override
   public Optional<Volumes> volumes() {
     return kind.keepsVolumes() && probe.possible()
-        ? Optional.of(new ImageVolumes(volumeDirectory, this::copyVolume))
+        ? Optional.of(new ImageVolumes(settings, this::copyVolume))
         : Optional.empty();
   }
 

@@ -23,6 +23,8 @@ public final class Complaint {
       case "isolation" -> new SandboxException(ErrorCode.ISOLATION_NOT_AVAILABLE, message);
       case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
       case "not_found" -> new SandboxException(ErrorCode.VOLUME_NOT_FOUND, message);
+      case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
+      case "not_supported" -> new SandboxException(ErrorCode.NOT_SUPPORTED, message);
       case "no_space" ->
           new SandboxException(ErrorCode.NO_SPACE, message)
               .withHint("free space on the server's disk, then try again");

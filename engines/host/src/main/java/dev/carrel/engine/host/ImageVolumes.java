@@ -1,5 +1,6 @@
 package dev.carrel.engine.host;
 
+import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
@@ -19,11 +20,13 @@ import java.util.stream.Stream;
 public final class ImageVolumes implements Volumes {
   private static final Pattern NAME = Pattern.compile("(vo[a-z2-7]{14})\\.img");
 
+  private final EngineSettings settings;
   private final Path directory;
   private final Copier copier;
 
-  public ImageVolumes(Path directory, Copier copier) {
-    this.directory = directory;
+  public ImageVolumes(EngineSettings settings, Copier copier) {
+    this.settings = settings;
+    this.directory = settings.volumeDirectory().toAbsolutePath().normalize();
     this.copier = copier;
   }
 
@@ -80,6 +83,16 @@ public final class ImageVolumes implements Volumes {
       return HostTree.size(image(id));
     } catch (IOException e) {
       throw failed("measure volume " + id, e);
+    }
+  }
+
+  @Override
+  public <T> T readChanges(VolumeId id, ChangesReader<T> reader)
+      throws IOException, InterruptedException {
+    // What lends one makes what is not there.
+    usedBytes(id);
+    try (VolumeLoan loan = VolumeLoan.of(settings, id)) {
+      return reader.read(loan.upper());
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.carrel.engine.host;
 
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +23,11 @@ public final class Inspection {
       Set.of(
           "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
           "stdout", "tty", "urandom", "zero");
+
+  /** What else can be written to with a root that can; the files in /etc are the machine's own. */
+  private static final Set<String> OVERLAY =
+      Set.of("/", "/run", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf");
+
   private static final int RANGE = 65_536;
 
   private final Path process;
@@ -48,7 +54,7 @@ public final class Inspection {
     };
   }
 
-  public Inspection ids(Measures measures) throws IOException {
+  public Inspection ids(Measures measures, Rootfs rootfs) throws IOException {
     String[] map = Files.readString(process.resolve("uid_map")).strip().split("\\s+", -1);
     long first = Long.parseLong(map[1]);
     boolean range = first != 0 && Long.parseLong(map[2]) >= RANGE;
@@ -59,8 +65,12 @@ public final class Inspection {
     measures.put(
         "own-guest-uid",
         range,
-        range ? "guest 0, code 1000" : "the guest is root and code user 1000 of the host");
+        range ? people(rootfs) : "the guest is root and code user 1000 of the host");
     return this;
+  }
+
+  private static String people(Rootfs rootfs) {
+    return rootfs == Rootfs.OVERLAY ? "guest 65533, code 0" : "guest 0, code 1000";
   }
 
   public Inspection limits(Measures measures, ControlGroup group, Limits limits)
@@ -85,7 +95,12 @@ public final class Inspection {
     return this;
   }
 
-  public Inspection files(Measures measures) throws IOException {
+  /**
+   * What it sees of files.
+   *
+   * @throws IOException also where more can be written to than a writable root explains
+   */
+  public Inspection files(Measures measures, Rootfs rootfs) throws IOException {
     List<Mount> mounts = visible(Files.readAllLines(process.resolve("mountinfo")));
     long masks = mounts.stream().filter(m -> m.point().startsWith("/proc/")).count();
     measures.put("masked-proc", masks > 0, masks + " paths masked or read-only");
@@ -95,10 +110,15 @@ public final class Inspection {
             .map(Mount::point)
             .filter(point -> !ours(point))
             .toList();
-    measures.put(
-        "read-only-root",
-        writable.isEmpty(),
-        writable.isEmpty() ? "read-only, all mounts below it too" : "writable: " + writable);
+    if (rootfs == Rootfs.OVERLAY) {
+      requireOnly(OVERLAY, writable);
+      measures.missing("read-only-root", Measures.OVERLAY);
+    } else {
+      measures.put(
+          "read-only-root",
+          writable.isEmpty(),
+          writable.isEmpty() ? "read-only, all mounts below it too" : "writable: " + writable);
+    }
     measures.put("tmpfs-tmp", limited(mounts, "/tmp"), detail(mounts, "/tmp"));
     measures.put("workspace-limit", limited(mounts, "/workspace"), detail(mounts, "/workspace"));
     var devices = new TreeSet<String>();
@@ -108,6 +128,12 @@ public final class Inspection {
     boolean minimal = DEVICES.containsAll(devices);
     measures.put("minimal-dev", minimal, String.join(" ", devices));
     return this;
+  }
+
+  private static void requireOnly(Set<String> explained, List<String> writable) throws IOException {
+    if (!explained.containsAll(writable)) {
+      throw new IOException("more can be written to than the root: " + writable);
+    }
   }
 
   /** Without those that a later one covers; the kernel lists them in the order they were made. */

@@ -13,6 +13,13 @@ public final class Measures {
   /** Convenience rather than protection: its absence needs no excuse. */
   public static final String VOLUME = "volume";
 
+  /** Why a root that was asked to be writable is not read-only. */
+  public static final String OVERLAY =
+      "overlay on the image, nosuid, nodev; changes are in the sandbox's volume";
+
+  /** What a machine with a writable root lacks because it was asked for. */
+  public static final Set<String> OVERLAY_LACKS = Set.of("read-only-root", "no-capabilities");
+
   private static final List<String> NAMES =
       List.of(
           "user-namespace",

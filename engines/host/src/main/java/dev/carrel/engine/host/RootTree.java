@@ -24,11 +24,14 @@ public record RootTree(Path skeleton, List<Bind> binds) {
   /** Where the server's own programs are inside. */
   public static final String LIB = "/opt/carrel";
 
+  /** Whatever else of a machine's own is seen inside. */
+  public static final String OWN = "/run/carrel";
+
   /** The folder of the guest's socket, inside; commands cannot enter it. */
-  public static final String GUEST = "/run/carrel/guest";
+  public static final String GUEST = OWN + "/guest";
 
   /** The folder of the proxy's socket, inside. */
-  public static final String EGRESS = "/run/carrel/egress";
+  public static final String EGRESS = OWN + "/egress";
 
   private static final int MAX_ENTRIES = 128;
   private static final List<String> FOLDERS =
@@ -102,6 +105,38 @@ public record RootTree(Path skeleton, List<Bind> binds) {
     return new RootTree(skeleton, binds);
   }
 
+  /**
+   * For a root that the machine may write to, which is not put together here: the skeleton is only
+   * what is seen at {@link #OWN}.
+   *
+   * @return the folder that is written over, as it is on the host
+   */
+  public static Path writable(Path skeleton, RootImage image) throws IOException {
+    if (!(image instanceof RootImage.Folder(Path folder))) {
+      throw new SandboxException(
+          ErrorCode.NOT_SUPPORTED,
+          "start, rootfs: the host's own /usr cannot be a writable root: its files would become"
+              + " readable to the sandbox's root");
+    }
+    requireImage(folder);
+    Files.createDirectory(skeleton);
+    for (String inside : List.of(GUEST, EGRESS)) {
+      Files.createDirectory(skeleton.resolve(inside.substring(OWN.length() + 1)));
+    }
+    return folder.toAbsolutePath().normalize();
+  }
+
+  private static void requireImage(Path image) throws IOException {
+    if (!Files.isDirectory(image, LinkOption.NOFOLLOW_LINKS)) {
+      throw new SandboxException(
+          ErrorCode.IMAGE_NOT_FOUND, "start, image: there is no folder " + image);
+    }
+    if (Files.isSameFile(image, Path.of("/"))) {
+      throw new SandboxException(
+          ErrorCode.IMAGE_NOT_FOUND, "start, image: " + image + " is this host's own root");
+    }
+  }
+
   private static void host(Path skeleton, SandboxId id, List<Bind> binds) throws IOException {
     for (String folder : HOST_FOLDERS) {
       Files.createDirectory(skeleton.resolve(folder));
@@ -127,14 +162,7 @@ public record RootTree(Path skeleton, List<Bind> binds) {
 
   private static void folder(Path skeleton, SandboxId id, Path image, List<Bind> binds)
       throws IOException {
-    if (!Files.isDirectory(image, LinkOption.NOFOLLOW_LINKS)) {
-      throw new SandboxException(
-          ErrorCode.IMAGE_NOT_FOUND, "start, image: there is no folder " + image);
-    }
-    if (Files.isSameFile(image, Path.of("/"))) {
-      throw new SandboxException(
-          ErrorCode.IMAGE_NOT_FOUND, "start, image: " + image + " is this host's own root");
-    }
+    requireImage(image);
     for (String name : entries(image)) {
       if (!OURS.contains(name)) {
         bring(image, name, skeleton, binds);

@@ -1,5 +1,6 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.engine.host.VolumeLoan;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;

@@ -7,7 +7,9 @@ import dev.carrel.engine.host.Json;
 import dev.carrel.engine.host.ProcPaths;
 import dev.carrel.engine.host.RootTree;
 import dev.carrel.engine.host.Settled;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Limits;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxId;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * folders are those of the companion's stage, because the way to the real ones is closed to the ids
  * inside.
  *
+ * @param binds what is put into its root, all read-only
  * @param base the host's number for the id 0 inside; null: ids are the host's
  * @param egressSocket the name of the proxy's socket in its folder; null: no way out
  * @param onVolume whether /workspace is a volume on the stage
@@ -31,11 +34,12 @@ import org.jspecify.annotations.Nullable;
 record Bundle(
     OciRuntime runtime,
     SandboxId id,
-    RootTree root,
+    List<RootTree.Bind> binds,
     Limits limits,
     @Nullable Integer base,
     @Nullable String egressSocket,
     boolean onVolume,
+    Rootfs rootfs,
     Set<String> allowMissing) {
   /** Where the companion puts what the runtime binds; known to its mount namespace alone. */
   static final Path STAGE = Path.of("/run/carrel-stage");
@@ -46,6 +50,33 @@ record Bundle(
   private static final List<String> CAPABILITIES =
       List.of("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SETPCAP");
 
+  /**
+   * With a writable root also what commands keep, and what takes the guest's own folder out of
+   * sight: the last is given up before anybody else runs.
+   */
+  private static final List<String> OVERLAY_CAPABILITIES =
+      List.of(
+          "CAP_SETUID",
+          "CAP_SETGID",
+          "CAP_KILL",
+          "CAP_SETPCAP",
+          "CAP_CHOWN",
+          "CAP_DAC_OVERRIDE",
+          "CAP_FOWNER",
+          "CAP_FSETID",
+          "CAP_SYS_ADMIN");
+
+  private static final DataSize RUN = DataSize.ofMebibytes(1);
+
+  Bundle {
+    binds = List.copyOf(binds);
+    allowMissing = Set.copyOf(allowMissing);
+  }
+
+  private boolean overlay() {
+    return rootfs == Rootfs.OVERLAY;
+  }
+
   static String groupOf(SandboxId id) {
     return GROUPS + id;
   }
@@ -54,7 +85,7 @@ record Bundle(
     var config = new LinkedHashMap<String, Object>();
     config.put("ociVersion", "1.0.2");
     config.put("hostname", id.value());
-    config.put("root", Map.of("path", STAGE.resolve("root").toString(), "readonly", true));
+    config.put("root", Map.of("path", STAGE.resolve("root").toString(), "readonly", !overlay()));
     config.put("process", process());
     config.put("mounts", mounts());
     config.put("linux", linux());
@@ -63,7 +94,8 @@ record Bundle(
 
   private Map<String, Object> process() {
     var arguments = new ArrayList<String>();
-    arguments.addAll(List.of(RootTree.LIB + "/guest", "init", "--name", id.value()));
+    String program = overlay() ? RootTree.OWN + "/" + Stage.PROGRAM : RootTree.LIB + "/guest";
+    arguments.addAll(List.of(program, "init", "--name", id.value()));
     arguments.addAll(List.of("--socket", RootTree.GUEST + "/guest.sock"));
     arguments.addAll(List.of("--confine", RootTree.GUEST + "/report"));
     if (!allowMissing.isEmpty()) {
@@ -72,7 +104,12 @@ record Bundle(
     if (egressSocket != null) {
       arguments.addAll(List.of("--egress", RootTree.EGRESS + "/" + egressSocket));
     }
-    arguments.addAll(List.of("--uid", "1000", "--gid", "1000"));
+    String code = overlay() ? "0" : "1000";
+    arguments.addAll(List.of("--uid", code, "--gid", code));
+    if (overlay()) {
+      arguments.addAll(List.of("--overlay", "1"));
+    }
+    List<String> capabilities = overlay() ? OVERLAY_CAPABILITIES : CAPABILITIES;
     return Map.of(
         "terminal",
         false,
@@ -87,7 +124,7 @@ record Bundle(
         "noNewPrivileges",
         true,
         "capabilities",
-        Map.of("bounding", CAPABILITIES, "permitted", CAPABILITIES, "effective", CAPABILITIES),
+        Map.of("bounding", capabilities, "permitted", capabilities, "effective", capabilities),
         "rlimits",
         List.of(
             rlimit("RLIMIT_NOFILE", limits.openFiles()),
@@ -103,7 +140,11 @@ record Bundle(
 
   private List<Map<String, Object>> mounts() {
     var mounts = new ArrayList<Map<String, Object>>();
-    for (RootTree.Bind bind : root.binds()) {
+    if (overlay()) {
+      mounts.add(memory("/run", RUN.bytes(), "mode=0755"));
+      mounts.add(readOnly(STAGE.resolve(Stage.OWN), true, RootTree.OWN));
+    }
+    for (RootTree.Bind bind : binds) {
       mounts.add(readOnly(bind.source(), Files.isDirectory(bind.source()), bind.target()));
     }
     mounts.add(readOnly(STAGE.resolve("lib"), true, RootTree.LIB));
@@ -123,7 +164,7 @@ record Bundle(
       mounts.add(readOnly(STAGE.resolve("egress"), false, RootTree.EGRESS));
     }
     mounts.add(mount("/proc", "proc", "proc", "nosuid", "nodev", "noexec"));
-    mounts.add(mount("/dev", "tmpfs", "tmpfs", "nosuid", "noexec", "mode=755", "size=64k"));
+    mounts.add(devices());
     mounts.add(
         mount(
             "/dev/pts",
@@ -149,6 +190,15 @@ record Bundle(
                 "nodev")
             : memory("/workspace", limits.disk().bytes(), "uid=1000", "gid=1000", "mode=0755"));
     return mounts;
+  }
+
+  /** Only root could write there. gVisor would not let anybody open a device for writing then. */
+  private Map<String, Object> devices() {
+    var options = new ArrayList<>(List.of("nosuid", "noexec", "mode=755", "size=64k"));
+    if (overlay() && runtime != OciRuntime.RUNSC) {
+      options.add("ro");
+    }
+    return mount("/dev", "tmpfs", "tmpfs", options.toArray(String[]::new));
   }
 
   private Map<String, Object> readOnly(Path source, boolean folder, String target) {

@@ -48,17 +48,12 @@ final class Companion {
   }
 
   /** Returns when the runtime says that the machine runs. */
-  void run(MachineFolder folder, MachineState state, Preload preload, @Nullable Path egressFolder)
+  void run(MachineFolder folder, MachineState state, Stage stage, @Nullable Path egressFolder)
       throws IOException {
     List<String> command = begin("run", folder);
-    command.addAll(List.of("--bind", "root=" + folder.root()));
+    command.addAll(stage.options());
     command.addAll(List.of("--bind", "guest=" + folder.socket().getParent()));
     command.addAll(List.of("--bind", "lib=" + libDirectory));
-    if (preload.etc().isPresent()) {
-      command.addAll(List.of("--bind", Preload.LAYER + "=" + preload.etc().get()));
-      command.addAll(List.of("--bind", Preload.LAYER + ".top=" + preload.top()));
-      command.addAll(List.of("--layer", Preload.LAYER));
-    }
     if (egressFolder != null) {
       command.addAll(List.of("--bind", "egress=" + egressFolder));
     }

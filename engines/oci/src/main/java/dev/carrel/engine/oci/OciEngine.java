@@ -9,7 +9,6 @@ import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.Inspection;
 import dev.carrel.engine.host.MachineState;
 import dev.carrel.engine.host.Measures;
-import dev.carrel.engine.host.RootTree;
 import dev.carrel.engine.host.Settled;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
@@ -19,6 +18,7 @@ import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
@@ -50,6 +50,7 @@ final class OciEngine implements Engine {
   private static final int MAX_SOCKET_PATH = 107;
 
   private final OciRuntime runtime;
+  private final EngineSettings settings;
   private final Path runDirectory;
   private final Path volumeDirectory;
   private final Path libDirectory;
@@ -57,6 +58,7 @@ final class OciEngine implements Engine {
   private final Companion companion;
   private final Remains remains;
   private final Probe probe;
+  private final OverlayProbe overlay = new OverlayProbe();
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
@@ -66,6 +68,7 @@ final class OciEngine implements Engine {
 
   OciEngine(OciRuntime runtime, EngineSettings settings) {
     this.runtime = runtime;
+    this.settings = settings;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
     this.allowMissing = settings.allowMissing();
@@ -100,13 +103,34 @@ final class OciEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
-    spec.requireReadOnlyRoot(this);
+    if (runtime == OciRuntime.RUNSC) {
+      spec.requireReadOnlyRoot(this);
+    }
+    if (spec.rootfs() == Rootfs.OVERLAY && spec.volume() == null) {
+      throw new SandboxException(
+          ErrorCode.NOT_SUPPORTED, "start, rootfs: a writable root needs a volume");
+    }
     var excused = new TreeSet<>(allowMissing);
     excused.addAll(runtime.neverHas());
+    if (spec.rootfs() == Rootfs.OVERLAY) {
+      excused.addAll(Measures.OVERLAY_LACKS);
+    }
     if (runtime == OciRuntime.RUNSC) {
       capabilities();
     }
     return start(id, spec, excused);
+  }
+
+  @Override
+  public Optional<String> overlayProblem() {
+    if (runtime == OciRuntime.RUNSC) {
+      return Engine.super.overlayProblem();
+    }
+    Capabilities measured = capabilities();
+    Optional<Volumes> volumes = volumes();
+    return measured.usable() && volumes.isPresent()
+        ? overlay.problem(libDirectory, volumes.get(), spec -> start(SandboxId.random(), spec))
+        : Optional.of(String.join("; ", measured.problems()));
   }
 
   private OciMachine start(SandboxId id, MachineSpec spec, Set<String> excused) {
@@ -134,9 +158,7 @@ final class OciEngine implements Engine {
         runtime.mapsIds() ? OptionalInt.of(IdRanges.claim(folder.path())) : OptionalInt.empty();
     var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
     folder.write(state);
-    RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
-    Preload preload =
-        preloads ? Preload.into(root, folder.path(), libDirectory) : Preload.none(root);
+    Stage stage = Stage.of(folder, spec, preloads, libDirectory);
     Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
     if (base.isPresent()) {
       Files.setAttribute(guestFolder, "unix:uid", base.getAsInt());
@@ -147,20 +169,21 @@ final class OciEngine implements Engine {
         new Bundle(
             runtime,
             folder.id(),
-            preload.root(),
+            stage.binds(),
             limits,
             base.isPresent() ? base.getAsInt() : null,
             egress == null ? null : String.valueOf(egress.getFileName()),
             spec.volume() != null,
+            spec.rootfs(),
             guestMayLack(excused));
     Files.writeString(folder.path().resolve("config.json"), bundle.json());
-    companion.run(folder, state, preload, egress == null ? null : egress.getParent());
+    companion.run(folder, state, stage, egress == null ? null : egress.getParent());
     HostProcess first =
         folder
             .writtenPid()
             .orElseThrow(() -> failed("guest", "it ended at once: " + folder.tail(), null));
     awaitAnswer(folder, first);
-    return measured(folder, state, first, excused);
+    return measured(folder, state, first, spec.rootfs(), excused);
   }
 
   /** A probe sees what is missing instead of failing at the first thing. */
@@ -171,13 +194,17 @@ final class OciEngine implements Engine {
   }
 
   private OciMachine measured(
-      MachineFolder folder, MachineState state, HostProcess first, Set<String> excused)
+      MachineFolder folder,
+      MachineState state,
+      HostProcess first,
+      Rootfs rootfs,
+      Set<String> excused)
       throws IOException {
     Limits limits =
         state.volume() == null
             ? state.limits()
             : Settled.withDisk(state.limits(), folder.volumeSize());
-    Isolation isolation = inspect(folder, first, limits, state.volume());
+    Isolation isolation = inspect(folder, first, limits, state.volume(), rootfs);
     List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
     if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {
       Isolation.Measure lacking = missing.getFirst();
@@ -194,7 +221,11 @@ final class OciEngine implements Engine {
   }
 
   private Isolation inspect(
-      MachineFolder folder, HostProcess first, Limits limits, @Nullable VolumeId volume)
+      MachineFolder folder,
+      HostProcess first,
+      Limits limits,
+      @Nullable VolumeId volume,
+      Rootfs rootfs)
       throws IOException {
     var measures = new Measures();
     var group = remains.group(folder.id());
@@ -206,9 +237,13 @@ final class OciEngine implements Engine {
       preloads = Gvisor.refusesNoAutomount(report);
       long temporary = Settled.temporary(limits, volume != null);
       Gvisor.describe(measures, group, limits.disk().bytes(), temporary);
+      if (rootfs == Rootfs.OVERLAY) {
+        measures.missing("read-only-root", Measures.OVERLAY);
+      }
       measures.applied("nofile-limit", limits.openFiles() + " descriptors a process");
     } else {
-      inspection.ids(measures).files(measures).openFiles(measures, limits.openFiles());
+      inspection.ids(measures, rootfs).files(measures, rootfs);
+      inspection.openFiles(measures, limits.openFiles());
     }
     measures.report(report);
     if (volume != null) {
@@ -250,7 +285,7 @@ final class OciEngine implements Engine {
   @Override
   public Optional<Volumes> volumes() {
     return probe.possible()
-        ? Optional.of(new ImageVolumes(volumeDirectory, this::copyVolume))
+        ? Optional.of(new ImageVolumes(settings, this::copyVolume))
         : Optional.empty();
   }
 

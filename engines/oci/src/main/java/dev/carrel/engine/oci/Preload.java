@@ -36,12 +36,7 @@ record Preload(RootTree root, Optional<Path> etc, Path top) {
    * @param folder of the machine, for the file where the image has an /etc of its own
    */
   static Preload into(RootTree root, Path folder, Path libDirectory) throws IOException {
-    if (!Files.isReadable(libDirectory.resolve(Gvisor.PRELOAD))) {
-      throw new SandboxException(
-          ErrorCode.ENGINE_FAILED,
-          "start, preload: this gVisor needs %s, which is not there; build the guest"
-              .formatted(libDirectory.resolve(Gvisor.PRELOAD)));
-    }
+    requireLibrary(libDirectory);
     Optional<RootTree.Bind> etc =
         root.binds().stream().filter(bind -> bind.target().equals("/" + LAYER)).findFirst();
     if (etc.isEmpty()) {
@@ -60,6 +55,32 @@ record Preload(RootTree root, Optional<Path> etc, Path top) {
     var staged = new RootTree.Bind(Bundle.STAGE.resolve(LAYER), "/" + LAYER);
     var binds = root.binds().stream().map(bind -> bind.equals(etc.get()) ? staged : bind).toList();
     return new Preload(new RootTree(root.skeleton(), binds), Optional.of(image), top);
+  }
+
+  /**
+   * The same for an image that is written over: a folder to lie between it and what is written.
+   *
+   * @param folder of the machine
+   */
+  static Path over(Path image, Path folder, Path libDirectory) throws IOException {
+    requireLibrary(libDirectory);
+    Path top = Files.createDirectory(folder.resolve("preload"));
+    Path etc = image.resolve(LAYER);
+    if (Files.notExists(etc, LinkOption.NOFOLLOW_LINKS)
+        || Files.isDirectory(etc, LinkOption.NOFOLLOW_LINKS)) {
+      Path own = Files.createDirectory(top.resolve(LAYER));
+      Files.writeString(own.resolve(FILE), RootTree.LIB + "/" + Gvisor.PRELOAD + "\n" + ownOf(etc));
+    }
+    return top;
+  }
+
+  private static void requireLibrary(Path libDirectory) {
+    if (!Files.isReadable(libDirectory.resolve(Gvisor.PRELOAD))) {
+      throw new SandboxException(
+          ErrorCode.ENGINE_FAILED,
+          "start, preload: this gVisor needs %s, which is not there; build the guest"
+              .formatted(libDirectory.resolve(Gvisor.PRELOAD)));
+    }
   }
 
   /** What the image itself wants to have loaded; no link of it is followed. */

@@ -1,4 +1,4 @@
-package dev.carrel.engine.namespaces;
+package dev.carrel.engine.host;
 
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
@@ -13,10 +13,10 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /** A volume that a process of ours has mounted, for us to read in; over when that ends. */
-record VolumeLoan(Process holder, Path upper) implements AutoCloseable {
+public record VolumeLoan(Process holder, Path upper) implements AutoCloseable {
   private static final long END_SECONDS = 30;
 
-  static VolumeLoan of(EngineSettings settings, VolumeId volume) throws IOException {
+  public static VolumeLoan of(EngineSettings settings, VolumeId volume) throws IOException {
     Process holder =
         new ProcessBuilder(
                 settings.libDirectory().resolve("guest").toString(),

@@ -1,0 +1,8 @@
+package dev.carrel.engine.oci;
+
+/** Writable roots under {@code runc}. */
+final class RuncOverlayIT extends OciOverlay {
+  RuncOverlayIT() {
+    super(OciRuntime.RUNC);
+  }
+}

@@ -38,11 +38,7 @@ public record AuditEntry(
       throw new IllegalArgumentException("not an action: " + action);
     }
     subject = subject == null ? null : cut(subject);
-    var kept = new LinkedHashMap<String, String>();
-    details.entrySet().stream()
-        .limit(MAX_DETAILS)
-        .forEach(detail -> kept.put(cut(detail.getKey()), cut(detail.getValue())));
-    details = Map.copyOf(kept);
+    details = fits(details) ? Map.copyOf(details) : cut(details);
   }
 
   public static AuditEntry of(Who who, String action, Outcome outcome) {
@@ -59,6 +55,22 @@ public record AuditEntry(
 
   public AuditEntry withDetails(Map<String, String> newDetails) {
     return new AuditEntry(who, action, subject, digest, outcome, newDetails);
+  }
+
+  private static boolean fits(Map<String, String> details) {
+    boolean fits = details.size() <= MAX_DETAILS;
+    for (Map.Entry<String, String> detail : details.entrySet()) {
+      fits &= detail.getKey().length() <= MAX_TEXT && detail.getValue().length() <= MAX_TEXT;
+    }
+    return fits;
+  }
+
+  private static Map<String, String> cut(Map<String, String> details) {
+    var kept = new LinkedHashMap<String, String>();
+    details.entrySet().stream()
+        .limit(MAX_DETAILS)
+        .forEach(detail -> kept.put(cut(detail.getKey()), cut(detail.getValue())));
+    return Map.copyOf(kept);
   }
 
   private static String cut(String text) {

@@ -28,6 +28,7 @@ final class Journal implements AutoCloseable {
   private final Deque<Noted> pending = new ArrayDeque<>();
   // Not a channel: who is interrupted while writing to one closes it for all.
   private RandomAccessFile file;
+  private long end;
   private long last;
   private boolean usable = true;
 
@@ -74,8 +75,7 @@ final class Journal implements AutoCloseable {
       }
       last = Math.max(last, noted.number());
     }
-    file.setLength(bytes.position());
-    file.seek(bytes.position());
+    cutAt(bytes.position());
   }
 
   /** Whether the record is safe here; if not, the caller writes it to the database itself. */
@@ -94,29 +94,33 @@ final class Journal implements AutoCloseable {
   }
 
   private boolean append(byte[] frame) {
-    long before = -1;
     try {
-      before = file.getFilePointer();
       file.write(frame);
+      end += frame.length;
       return true;
     } catch (IOException e) {
       LOG.warn(
           "the audit's journal cannot be written, the database is written at once: {}",
           e.toString());
-      usable = takeBack(before);
+      usable = takeBack();
       return false;
     }
   }
 
   /** Half a frame would hide those that come after it. */
-  private boolean takeBack(long size) {
+  private boolean takeBack() {
     try {
-      file.setLength(size);
-      file.seek(size);
+      cutAt(end);
       return true;
-    } catch (IOException | IllegalArgumentException e) {
+    } catch (IOException e) {
       return false;
     }
+  }
+
+  private void cutAt(long size) throws IOException {
+    file.setLength(size);
+    file.seek(size);
+    end = size;
   }
 
   /** Those after this number, in order. */
@@ -142,10 +146,9 @@ final class Journal implements AutoCloseable {
     }
     try {
       if (pending.isEmpty()) {
-        file.setLength(0);
-        file.seek(0);
+        cutAt(0);
         usable = true;
-      } else if (file.length() > MAX_BYTES) {
+      } else if (end > MAX_BYTES) {
         shorten();
       }
     } catch (IOException e) {
@@ -171,6 +174,7 @@ final class Journal implements AutoCloseable {
     }
     file.close();
     file = shorter;
+    end = shorter.getFilePointer();
     usable = true;
   }
 

@@ -13,6 +13,7 @@ import dev.carrel.spi.SandboxException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Puts cells on record, and tells of them. */
 final class CodeAudit {
@@ -26,6 +27,13 @@ final class CodeAudit {
 
   void begun(RunningSandbox sandbox, ContextId context) {
     events.started(sandbox.where(), Map.of("context_id", context.value()));
+  }
+
+  /** To be called once the interpreter has its work: does now what would be in the way later. */
+  void prepare(Asked asked) {
+    if (audit.enabled()) {
+      asked.digest();
+    }
   }
 
   /** The result, once it is on record; failed, when that could not be. */
@@ -63,22 +71,49 @@ final class CodeAudit {
         Who.in(sandbox, asked.principal()),
         "code.run",
         result.context().value(),
-        digest(asked.request()),
+        asked.digest(),
         outcome,
         Map.of("language", result.language().wireName(), "code", asked.request().code()));
   }
 
-  private static String digest(ExecuteCode request) {
-    Language language = request.language();
-    return new RequestDigest()
-        .add("code")
-        .add(request.code())
-        .add(language == null ? null : language.wireName())
-        .add(request.context() == null ? null : request.context().value())
-        .add(String.valueOf(request.timeout()))
-        .hex();
-  }
+  /**
+   * What was asked, and by whom. Its digest is made while the interpreter works, so that nobody
+   * waits for it afterwards; by whom of two threads does not matter, since both find the same.
+   */
+  static final class Asked {
+    private final String principal;
+    private final ExecuteCode request;
+    private volatile @Nullable String digest;
 
-  /** What was asked, and by whom. */
-  record Asked(String principal, ExecuteCode request) {}
+    Asked(String principal, ExecuteCode request) {
+      this.principal = principal;
+      this.request = request;
+    }
+
+    String principal() {
+      return principal;
+    }
+
+    ExecuteCode request() {
+      return request;
+    }
+
+    String digest() {
+      String known = digest;
+      if (known == null) {
+        Language language = request.language();
+        ContextId context = request.context();
+        known =
+            new RequestDigest()
+                .add("code")
+                .add(request.code())
+                .add(language == null ? null : language.wireName())
+                .add(context == null ? null : context.value())
+                .add(String.valueOf(request.timeout()))
+                .hex();
+        digest = known;
+      }
+      return known;
+    }
+  }
 }

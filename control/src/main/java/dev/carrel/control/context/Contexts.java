@@ -334,6 +334,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       audit.begun(running, context.id());
       running.runs(context.language().wireName() + ": " + request.code());
       kernel.execute(cell, request.code());
+      audit.prepare(who);
       return run;
     } finally {
       if (!begun) {

@@ -4,6 +4,7 @@ import dev.carrel.spi.FileChange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -42,14 +43,18 @@ public final class Lines {
 
   /** Names and values on lines of their own, in the order of the names. */
   public static String ofMap(Map<String, String> map) {
-    var items = new ArrayList<String>();
-    new TreeMap<>(map)
-        .forEach(
-            (name, value) -> {
-              items.add(name);
-              items.add(value);
-            });
-    return ofList(items);
+    SortedMap<String, String> sorted =
+        map instanceof SortedMap<String, String> already && already.comparator() == null
+            ? already
+            : new TreeMap<>(map);
+    var out = new StringBuilder();
+    for (Map.Entry<String, String> entry : sorted.entrySet()) {
+      escape(entry.getKey(), out);
+      out.append('\n');
+      escape(entry.getValue(), out);
+      out.append('\n');
+    }
+    return out.toString();
   }
 
   public static Map<String, String> toMap(String text) {
@@ -88,6 +93,10 @@ public final class Lines {
   }
 
   private static void escape(String item, StringBuilder out) {
+    if (item.indexOf('\n') < 0 && item.indexOf('\\') < 0) {
+      out.append(item);
+      return;
+    }
     for (int i = 0; i < item.length(); i++) {
       char c = item.charAt(i);
       switch (c) {

@@ -178,7 +178,7 @@ prepare_signals(bool first)
 
 /* Every descriptor below 5 is taken, so that pipes never collide with those a program is given. */
 static bool
-prepare_descriptors(int *listening)
+prepare_descriptors(int *listening, int report)
 {
 	if (*listening < 5) {
 		int moved = fcntl(*listening, F_DUPFD_CLOEXEC, 5);
@@ -187,7 +187,7 @@ prepare_descriptors(int *listening)
 		close(*listening);
 		*listening = moved;
 	}
-	int keep[] = {0, 1, 2, *listening};
+	int keep[] = {0, 1, 2, *listening, report};
 	close_except(0, keep, sizeof keep / sizeof keep[0]);
 	int fd;
 	while ((fd = eventfd(0, EFD_CLOEXEC)) >= 0 && fd < 5)
@@ -212,7 +212,8 @@ prepare(const struct guest_options *options)
 	prctl(PR_SET_DUMPABLE, 0);
 	if (!first && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return false;
-	if (!prepare_descriptors(&guest.options.listener) || !loop_open() || !prepare_signals(first))
+	int report = options->ready != NULL ? options->report : 0;
+	if (!prepare_descriptors(&guest.options.listener, report) || !loop_open() || !prepare_signals(first))
 		return false;
 	source_set(&listener, guest.options.listener, listener_ready);
 	if (options->egress != NULL && !relay_open(options->egress, options->egress_port_file)) {
@@ -263,7 +264,7 @@ end_descendants(void)
 int
 guest_run(const struct guest_options *options)
 {
-	if (!prepare(options))
+	if (!prepare(options) || (options->ready != NULL && !options->ready(options->report)))
 		return 1;
 	int64_t deadline = 0;
 	while (!sweep(&deadline))

@@ -26,6 +26,8 @@ struct guest_options {
 	const char *egress;	  /* host proxy's socket as seen inside, or NULL: no relay */
 	const char *egress_port_file; /* see relay_open */
 	bool foreign;		  /* another program made the sandbox, and perhaps its kernel */
+	bool (*ready)(int report); /* NULL, or told once requests are served; false: nobody waits for this guest */
+	int report;		  /* what `ready` is given and closes; 5 or above */
 };
 
 /* Serves until SHUTDOWN or, when not PID 1, until the listener's owner kills us. Never returns to a caller that has

@@ -109,23 +109,23 @@ raise_loopback(struct failure *failure)
 	return true;
 }
 
-/* Leaves nothing of the host open: 0 to 2 on the sandbox's own /dev/null, 3 the guest's socket, 4 the report. */
+/* Leaves nothing of the host open: 0 to 2 on the sandbox's own /dev/null, 3 the guest's socket, 5 the report. */
 static bool
 keep_descriptors(struct plan *plan, struct failure *failure)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int report = fcntl(plan->report, F_DUPFD_CLOEXEC, 5);
-	int listener = fcntl(plan->listener, F_DUPFD_CLOEXEC, 5);
-	if (null < 0 || report < 0 || listener < 0)
+	int to = fcntl(plan->report, F_DUPFD_CLOEXEC, 6);
+	int listener = fcntl(plan->listener, F_DUPFD_CLOEXEC, 6);
+	if (null < 0 || to < 0 || listener < 0)
 		return give_up(failure, KIND_ENGINE, "descriptors", errno, "/dev/null");
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(null, fd) < 0)
 			return give_up(failure, KIND_ENGINE, "descriptors", errno, "dup2");
-	if (dup3(listener, 3, O_CLOEXEC) < 0 || dup3(report, 4, O_CLOEXEC) < 0)
+	if (dup3(listener, 3, O_CLOEXEC) < 0 || dup3(to, 5, O_CLOEXEC) < 0)
 		return give_up(failure, KIND_ENGINE, "descriptors", errno, "dup3");
 	plan->listener = 3;
-	plan->report = 4;
-	if (k_close_range(5, ~0u) != 0)
+	plan->report = 5;
+	if (k_close_range(4, 4) != 0 || k_close_range(6, ~0u) != 0)
 		return give_up(failure, KIND_ENGINE, "descriptors", errno, "close_range");
 	return true;
 }
@@ -144,11 +144,21 @@ become_sandbox(struct plan *plan, struct failure *failure)
 		&& confine_privileges(plan, failure) && seccomp_apply(plan, failure);
 }
 
-/* The whole life of the child: a sandbox, or one report of why not. */
+/* What the child tells, once. */
+static struct report report;
+
+static bool
+tell(int to)
+{
+	bool told = write_all(to, &report, sizeof report);
+	close(to);
+	return told;
+}
+
+/* The whole life of the child: a sandbox whose guest serves, or one report of why not. */
 static _Noreturn void
 child(struct plan *plan)
 {
-	static struct report report;
 	setsid();
 	umask(022);
 	launch_forget_arguments(plan->id);
@@ -160,16 +170,17 @@ child(struct plan *plan)
 	report.ready = become_sandbox(plan, &report.failure);
 	report.measures = plan->measures;
 	report.limits = plan->limits;
-	if (!write_all(plan->report, &report, sizeof report) || !report.ready)
+	if (!report.ready) {
+		tell(plan->report);
 		_exit(1);
-	close(plan->report);
+	}
 	char egress[HOST_PATH_MAX + 32];
 	bool out = plan->egress[0] != 0;
 	if (out)
 		snprintf(egress, sizeof egress, "/run/carrel/egress%s", strrchr(plan->egress, '/'));
 	const uid_t user = plan->overlay ? 0 : INSIDE_UID;
 	struct guest_options options = {.listener = plan->listener, .uid = user, .gid = user,
-		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL};
+		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL, .ready = tell, .report = plan->report};
 	_exit(guest_run(&options));
 }
 

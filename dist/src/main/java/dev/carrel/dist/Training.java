@@ -25,6 +25,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
@@ -65,9 +66,12 @@ final class Training {
   // frequent paths compiled within a second instead of after some thousand requests.
   private static final int REQUESTS = 2000;
   private static final int LIVES = 400;
+  private static final int CLAIMS = 200;
 
   // Where the interpreters of new sandboxes are forked, which is a way of its own.
   private static final String FORKING = "native";
+  private static final List<String> POOL =
+      List.of("pool.sizes=host@" + FORKING + "=2-4", "pool.languages=host=python");
   private static final Path PYTHON = Path.of("/usr/bin/python3");
 
   private Training() {}
@@ -98,28 +102,53 @@ final class Training {
         return code;
       }
     }
-    exercise(host);
+    if (exercise(host)) {
+      claim(host);
+    }
     return 0;
   }
 
-  /** What a server does all day. */
-  private static void exercise(ThisHost host) {
-    // As people start it: with its lines on standard error, and with gRPC.
-    var options =
-        new Host.ServeOptions(Optional.empty(), List.of("server.port=0", "grpc.port=0"), true);
-    try (ServedServer server = host.serve(options);
+  /** What a server does all day. Returns whether it could fork interpreters. */
+  private static boolean exercise(ThisHost host) {
+    boolean forked = false;
+    try (ServedServer server = serve(host, List.of());
         Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
       for (EngineInfo engine : carrel.engines()) {
         if (engine.usable() && ENGINES.contains(engine.name())) {
           exercise(carrel, server.endpoint(), engine.name());
+          forked |= forks(engine.name());
         }
+      }
+    }
+    return forked;
+  }
+
+  /** What one does that keeps sandboxes ahead of need. */
+  private static void claim(ThisHost host) {
+    SandboxOptions options = SandboxOptions.defaults().withEngine(FORKING);
+    try (ServedServer server = serve(host, POOL);
+        Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
+      for (int i = 0; i < CLAIMS; i++) {
+        Sandbox one = carrel.sandboxes().create(options);
+        one.runCode("python", "1 + 1");
+        one.delete();
       }
     }
   }
 
+  /** As people start it: with its lines on standard error, and with gRPC. */
+  private static ServedServer serve(ThisHost host, List<String> more) {
+    var settings = new ArrayList<>(List.of("server.port=0", "grpc.port=0"));
+    settings.addAll(more);
+    return host.serve(new Host.ServeOptions(Optional.empty(), settings, true));
+  }
+
+  private static boolean forks(String engine) {
+    return engine.equals(FORKING) && Files.isExecutable(PYTHON);
+  }
+
   private static void exercise(Carrel carrel, Endpoint server, String engine) {
     SandboxOptions options = SandboxOptions.defaults().withEngine(engine);
-    boolean forks = engine.equals(FORKING) && Files.isExecutable(PYTHON);
     Sandbox sandbox = carrel.sandboxes().create(options);
     var command = ExecOptions.of(List.of("/bin/true"));
     for (int i = 0; i < REQUESTS; i++) {
@@ -134,7 +163,7 @@ final class Training {
     for (int i = 0; i < LIVES; i++) {
       Sandbox one = carrel.sandboxes().create(options);
       one.exec(command);
-      if (forks) {
+      if (forks(engine)) {
         one.runCode("python", "1 + 1");
       }
       one.delete();

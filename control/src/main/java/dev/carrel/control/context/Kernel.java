@@ -55,7 +55,7 @@ final class Kernel {
   private final Object turn = new Object();
   private int betweenBytes;
   private @Nullable Cell cell;
-  private Machine.Usage baseline;
+  private Machine.Usage baseline = Machine.Usage.NONE;
   private volatile KernelEvent.@Nullable Ready greeting;
   private volatile Cell.@Nullable Death death;
   private volatile boolean notFound;
@@ -70,7 +70,6 @@ final class Kernel {
     this.redaction = sandbox.redaction();
     this.cleanOut = redaction.stream();
     this.cleanErr = redaction.stream();
-    this.baseline = sandbox.usage();
     this.frames = new KernelFrames(this::takeRoom);
   }
 
@@ -216,6 +215,7 @@ final class Kernel {
 
   private void read() {
     try {
+      baseline = sandbox.usage();
       while (true) {
         GuestEvent event = session.next();
         if (event == null) {

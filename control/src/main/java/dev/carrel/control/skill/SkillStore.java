@@ -2,6 +2,7 @@ package dev.carrel.control.skill;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Sql;
+import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -228,11 +229,11 @@ final class SkillStore {
   List<Installed> installed(SandboxId sandbox) {
     return database.read(
         handle ->
-            handle
-                .createQuery("SELECT * FROM sandbox_skill WHERE sandbox_id = ? ORDER BY name")
-                .bind(0, sandbox.value())
-                .map(SkillStore::readInstalled)
-                .list());
+            Sql.list(
+                handle,
+                "SELECT * FROM sandbox_skill WHERE sandbox_id = ? ORDER BY name",
+                SkillStore::readInstalled,
+                sandbox.value()));
   }
 
   /** As {@link #installed(SandboxId)}, of several. */
@@ -248,11 +249,11 @@ final class SkillStore {
                     "SELECT * FROM sandbox_skill WHERE sandbox_id IN (<ids>) ORDER BY name")
                 .bindList("ids", sandboxes.stream().map(SandboxId::value).toList())
                 .map(
-                    (row, context) ->
+                    (row, _) ->
                         found
                             .computeIfAbsent(
                                 new SandboxId(row.getString("sandbox_id")), _ -> new ArrayList<>())
-                            .add(readInstalled(row, context)))
+                            .add(readInstalled(row)))
                 .list());
     return found;
   }
@@ -296,8 +297,7 @@ final class SkillStore {
         Instant.ofEpochMilli(row.getLong("updated_at")));
   }
 
-  private static Installed readInstalled(ResultSet row, StatementContext context)
-      throws SQLException {
+  private static Installed readInstalled(ResultSet row) throws SQLException {
     return new Installed(
         new SkillId(row.getString("skill_id")),
         row.getString("name"),

@@ -16,6 +16,8 @@ final class WarmBurst {
   private static final String ONE_PLUS_ONE = "{\"language\":\"python\",\"code\":\"1+1\"}";
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int AT_ONCE = 100;
+  // The first ones use the server, as it is before the other rows.
+  private static final int UNCOUNTED = 4;
   private static final int ROUNDS = 3;
   private static final long PATIENCE_NANOS = 60_000_000_000L;
 
@@ -38,10 +40,13 @@ final class WarmBurst {
   void measure() throws Exception {
     long[] nanos = new long[ROUNDS];
     try (HttpConnection http = server.connect()) {
-      for (int round = 0; round < ROUNDS; round++) {
+      for (int round = -UNCOUNTED; round < ROUNDS; round++) {
         awaitFull(http);
         List<String> made = new ArrayList<>();
-        nanos[round] = burst(made);
+        long taken = burst(made);
+        if (round >= 0) {
+          nanos[round] = taken;
+        }
         for (String box : made) {
           http.delete(SANDBOXES + "/" + box);
         }

@@ -43,7 +43,6 @@ final class NativeEngine implements Engine {
   private static final String VOLUME = "volume";
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
-  private static final long START_SECONDS = 10;
   private static final long RECOVER_SECONDS = 2;
   private static final int MAX_MESSAGE = 500;
 
@@ -150,9 +149,8 @@ final class NativeEngine implements Engine {
       if (answer.type() != Frame.SANDBOX) {
         throw failure("start", answer);
       }
-      var machine = new NativeMachine(Sandbox.of(answer), server, runDirectory);
-      awaitGuest(machine);
-      return machine;
+      // The guest itself has reported: it serves.
+      return new NativeMachine(Sandbox.of(answer), server, runDirectory);
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "start: " + e.getMessage(), e);
     }
@@ -188,16 +186,6 @@ final class NativeEngine implements Engine {
       return answer.type() == Frame.PROBED ? "" : failure("a writable root", answer).message();
     } catch (IOException e) {
       return String.valueOf(e.getMessage());
-    }
-  }
-
-  /** The guest has its socket already when it starts; this returns when it serves it. */
-  private static void awaitGuest(NativeMachine machine) throws IOException {
-    try {
-      ping(machine, START_SECONDS);
-    } catch (IOException e) {
-      machine.destroy();
-      throw new IOException("the guest does not answer: " + e.getMessage(), e);
     }
   }
 

@@ -157,17 +157,7 @@ public final class DockerDaemon implements AutoCloseable {
   private void killContainers() throws IOException {
     for (Path parent : groups()) {
       // Only its own: elsewhere groups of others go while one looks.
-      try (Stream<Path> found = Files.walk(parent, GROUP_DEPTH)) {
-        for (Path processes : found.filter(path -> path.endsWith("cgroup.procs")).toList()) {
-          for (String pid : Files.readAllLines(processes)) {
-            ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
-          }
-          Path freezer = processes.resolveSibling("freezer.state");
-          if (Files.exists(freezer)) {
-            Files.writeString(freezer, "THAWED");
-          }
-        }
-      }
+      ProcessGroups.kill(parent, GROUP_DEPTH);
     }
   }
 

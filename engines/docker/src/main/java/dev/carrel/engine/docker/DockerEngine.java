@@ -143,7 +143,9 @@ final class DockerEngine implements Engine {
   private Machine start(SandboxId id, MachineSpec spec, Set<String> excused) {
     if (spec.volume() != null && !kind.keepsVolumes()) {
       throw new SandboxException(
-          ErrorCode.NOT_SUPPORTED, "start, volume: a sandbox of gVisor's cannot have one");
+              ErrorCode.NOT_SUPPORTED,
+              "start, volume: no mount gets into a sandbox that gVisor runs under a daemon")
+          .withHint("the engine runsc, which needs no daemon, keeps volumes under gVisor");
     }
     MachineFolder folder = MachineFolder.in(kind, runDirectory, id);
     requireShort(folder.socket());

@@ -137,7 +137,7 @@ final class Probe {
     if (!kind.keepsVolumes()) {
       problems.add(
           "files cannot outlive a sandbox: a volume cannot be put into a container of gVisor; the"
-              + " engine 'docker' has them");
+              + " engines 'runsc' and 'docker' have them");
     }
     return new Capabilities(kind.engineName(), version, usable, isolation, problems);
   }

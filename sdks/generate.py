@@ -74,7 +74,7 @@ UNNAMED = {
 # Fields that a method of its own stands for.
 METHODS = {"ExecRequest": {"background"}}
 # Given as well as received.
-BOTH_WAYS = {"InstallPackages", "NetworkPolicy", "TerminalSize"}
+BOTH_WAYS = {"ImageLock", "InstallPackages", "NetworkPolicy", "TerminalSize"}
 # Hand-written behaviour that a generated class inherits in Python.
 MIXINS = {"CodeResult": "RichResult", "DisplayOutput": "RichDisplay"}
 

@@ -9,6 +9,7 @@ import {
   type HostWritten,
   type ImageInfo,
   type ImageList,
+  type ImageLock,
   type ImageProgress,
   type KeyInfo,
   type KeyOptions,
@@ -21,10 +22,12 @@ import {
   readHostWritten,
   readImageInfo,
   readImageList,
+  readImageLock,
   readImageProgress,
   readKeyInfo,
   readPrunedImages,
   writeHostOptions,
+  writeImageLock,
   writeKeyOptions,
   writeSettingsChanges,
 } from "./generated/types.js";
@@ -46,8 +49,15 @@ export class Images {
   }
 
   /** Begins to build an image of the catalog; `follow` tells how it goes on. */
-  async build(name: string): Promise<ImageInfo> {
-    return readImageInfo(await this.transport.json("POST", `${Images.PATH}/build`, { json: { name } }));
+  async build(name: string, options: { lock?: ImageLock; snapshot?: string } = {}): Promise<ImageInfo> {
+    const { lock, snapshot } = options;
+    const json = { name, ...(lock && { lock: writeImageLock(lock) }), ...(snapshot && { snapshot }) };
+    return readImageInfo(await this.transport.json("POST", `${Images.PATH}/build`, { json }));
+  }
+
+  /** Exactly what an image was built of. */
+  async lock(name: string): Promise<ImageLock> {
+    return readImageLock(await this.transport.get(`${this.one(name)}/lock`));
   }
 
   /** Begins to make an image of what a sandbox with `rootfs` overlay changed; `follow` tells how it goes on. */

@@ -1316,6 +1316,43 @@ export const readImageList = (wire: Wire): ImageList => ({
   diskBytes: wire.disk_bytes,
 });
 
+/** Exactly what an image was built of. */
+export interface ImageLock {
+  /** Name in the catalog. */
+  image: string;
+  /** Codename of the distribution's release. */
+  release: string;
+  architecture: string;
+  /** Seconds; no file of the image is newer. */
+  sourceDateEpoch: number;
+  /** Where its packages came from; null: the host's own sources. */
+  snapshot?: string | null | undefined;
+  /** Of the image that came of it. */
+  digest?: string | null | undefined;
+  /** All that are installed, such as adduser:all=3.134. */
+  packages: string[];
+}
+
+export const readImageLock = (wire: Wire): ImageLock => ({
+  image: wire.image,
+  release: wire.release,
+  architecture: wire.architecture,
+  sourceDateEpoch: wire.source_date_epoch,
+  snapshot: wire.snapshot,
+  digest: wire.digest,
+  packages: wire.packages,
+});
+
+export const writeImageLock = (given: ImageLock): Wire => ({
+  image: given.image,
+  release: given.release,
+  architecture: given.architecture,
+  source_date_epoch: given.sourceDateEpoch,
+  snapshot: given.snapshot,
+  digest: given.digest,
+  packages: given.packages,
+});
+
 /** How far the work on an image is. */
 export interface ImageProgress {
   step: string;

@@ -20,6 +20,7 @@ from ..generated.types import (
     HostWritten,
     ImageInfo,
     ImageList,
+    ImageLock,
     ImageProgress,
     KeyInfo,
     KeyOptions,
@@ -49,9 +50,18 @@ class AsyncImages:
     async def get(self, name: str) -> ImageInfo:
         return ImageInfo.from_wire(await self._transport.get(self._one(name)))
 
-    async def build(self, name: str) -> ImageInfo:
-        """Begins to build an image of the catalog; `follow` tells how it goes on."""
-        return ImageInfo.from_wire(await self._transport.send("POST", f"{self._PATH}/build", {"name": name}))
+    async def build(self, name: str, *, lock: ImageLock | None = None, snapshot: str | None = None) -> ImageInfo:
+        """Begins to build an image of the catalog, with `lock` of exactly its packages; `follow` tells how it goes on."""
+        wire: dict[str, Any] = {"name": name}
+        if lock is not None:
+            wire["lock"] = lock.to_wire()
+        if snapshot is not None:
+            wire["snapshot"] = snapshot
+        return ImageInfo.from_wire(await self._transport.send("POST", f"{self._PATH}/build", wire))
+
+    async def lock(self, name: str) -> ImageLock:
+        """Exactly what an image was built of."""
+        return ImageLock.from_wire(await self._transport.get(f"{self._one(name)}/lock"))
 
     async def commit(self, sandbox_id: str, name: str) -> ImageInfo:
         """Begins to make an image of what a sandbox with `rootfs` overlay changed; `follow` tells how it goes on."""

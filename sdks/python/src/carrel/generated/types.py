@@ -83,6 +83,7 @@ __all__ = [
     "HostWritten",
     "ImageInfo",
     "ImageList",
+    "ImageLock",
     "ImageProgress",
     "ImportResult",
     "ImportSource",
@@ -1645,6 +1646,47 @@ class ImageList:
             images=(lambda items: [ImageInfo.from_wire(item) for item in items])(wire["images"]),
             disk_bytes=wire["disk_bytes"],
         )
+
+
+@dataclass(frozen=True)
+class ImageLock:
+    """Exactly what an image was built of."""
+    image: str
+    """Name in the catalog."""
+    release: str
+    """Codename of the distribution's release."""
+    architecture: str
+    source_date_epoch: int
+    """Seconds; no file of the image is newer."""
+    packages: list[str]
+    """All that are installed, such as adduser:all=3.134."""
+    snapshot: str | None = None
+    """Where its packages came from; null: the host's own sources."""
+    digest: str | None = None
+    """Of the image that came of it."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            image=wire["image"],
+            release=wire["release"],
+            architecture=wire["architecture"],
+            source_date_epoch=wire["source_date_epoch"],
+            packages=wire["packages"],
+            snapshot=wire["snapshot"],
+            digest=wire["digest"],
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "image": self.image,
+            "release": self.release,
+            "architecture": self.architecture,
+            "source_date_epoch": self.source_date_epoch,
+            "packages": list(self.packages),
+            "snapshot": self.snapshot,
+            "digest": self.digest,
+        }
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,9 @@ public final class Cli {
   private static CommandLine images(Session session) {
     return new CommandLine(new ImagesCommand())
         .addSubcommand(new ImagesCommand.ListAll(session))
+        .addSubcommand(new ImagesCommand.Show(session))
         .addSubcommand(new ImagesWork.Build(session))
+        .addSubcommand(new ImagesCommand.Lock(session))
         .addSubcommand(new ImagesWork.Pull(session))
         .addSubcommand(new ImagesWork.Commit(session))
         .addSubcommand(new ImagesCommand.Import(session))

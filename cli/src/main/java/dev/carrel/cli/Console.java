@@ -113,7 +113,7 @@ final class Console {
   }
 
   /** Apart, so that only those who ask for JSON wait for Jackson to be set up. */
-  private static final class Json {
+  static final class Json {
     static final ObjectMapper MAPPER =
         JsonMapper.builder()
             .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)

@@ -1,17 +1,24 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.Carrel;
+import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.ErrorCode;
 import dev.carrel.sdk.ImageInfo;
 import dev.carrel.sdk.ImageList;
+import dev.carrel.sdk.ImageLock;
 import dev.carrel.sdk.PrunedImages;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -74,6 +81,111 @@ final class ImagesCommand extends CommandGroup {
           String.join(",", image.languages()),
           String.join(",", image.engines()),
           digest.substring(0, Math.min(digest.length(), "sha256:".length() + 12)));
+    }
+  }
+
+  @Command(
+      name = "show",
+      aliases = "inspect",
+      description = "Show one image, and the packages that it was built of.")
+  static final class Show implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(paramLabel = "NAME", description = "Which image.")
+    private String name = "";
+
+    Show(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        ImageInfo image = server.carrel().images().get(name);
+        ImageLock lock = lock(server.carrel(), image);
+        if (common.json()) {
+          var json = new LinkedHashMap<String, Object>();
+          json.put("image", image);
+          json.put("lock", lock);
+          console.json(json);
+        } else {
+          show(console, false, image);
+          console.line("digest: " + Objects.requireNonNullElse(image.digest(), "none"));
+          console.line("languages: " + String.join(", ", image.languages()));
+          console.line("engines: " + String.join(", ", image.engines()));
+          if (lock != null) {
+            console.line(
+                "packages: %d of %s for %s, nothing newer than %s"
+                    .formatted(
+                        lock.packages().size(),
+                        lock.release(),
+                        lock.architecture(),
+                        Instant.ofEpochSecond(lock.sourceDateEpoch())));
+            lock.packages().forEach(one -> console.line("  " + console.safe(one)));
+          }
+        }
+      }
+      return 0;
+    }
+
+    /** Null when it was not built from packages, or by a server that kept no locks. */
+    private static @Nullable ImageLock lock(Carrel carrel, ImageInfo image) {
+      if (!image.source().equals("catalog") || image.digest() == null) {
+        return null;
+      }
+      try {
+        return carrel.images().lock(image.name());
+      } catch (CarrelException e) {
+        if (e.code() == ErrorCode.WRONG_STATE) {
+          return null;
+        }
+        throw e;
+      }
+    }
+  }
+
+  @Command(
+      name = "lock",
+      description = "Write what exactly an image was built of, for 'build --locked'.")
+  static final class Lock implements Callable<Integer> {
+    private final Session session;
+    @Mixin private CommonOptions common = new CommonOptions();
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "Which image.")
+    private String name = "";
+
+    @Parameters(
+        index = "1",
+        arity = "0..1",
+        paramLabel = "FILE",
+        description = "Where to; made or replaced. Standard output unless given.")
+    private @Nullable Path file;
+
+    Lock(Session session) {
+      this.session = session;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      Console console = session.console();
+      try (Session.Connection server = session.connect()) {
+        ImageLock lock = server.carrel().images().lock(name);
+        if (file == null) {
+          console.out().print(ImageLockFile.text(lock));
+          console.out().flush();
+          return 0;
+        }
+        Files.writeString(file, ImageLockFile.text(lock));
+        if (common.json()) {
+          console.json(
+              Map.of("name", name, "file", file.toString(), "packages", lock.packages().size()));
+        } else {
+          console.line(file + "  " + lock.packages().size() + " packages");
+        }
+      }
+      return 0;
     }
   }
 

@@ -2,7 +2,10 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.Carrel;
 import dev.carrel.sdk.ImageInfo;
+import dev.carrel.sdk.ImageLock;
 import dev.carrel.sdk.ImageProgress;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -55,6 +58,19 @@ final class ImagesWork {
     @Parameters(paramLabel = "NAME", description = "As 'carrel images list' shows it.")
     private String name = "";
 
+    @Option(
+        names = "--locked",
+        paramLabel = "FILE",
+        description = "Install exactly what 'carrel images lock' wrote there, or fail.")
+    private @Nullable Path locked;
+
+    @Option(
+        names = "--snapshot",
+        paramLabel = "ADDRESS",
+        description =
+            "A mirror of one time; {archive} in it stands for debian, debian-security and so on.")
+    private @Nullable String snapshot;
+
     @Option(names = "--detach", description = "Do not wait for its end.")
     private boolean detach;
 
@@ -63,9 +79,10 @@ final class ImagesWork {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws IOException {
+      ImageLock lock = locked == null ? null : ImageLockFile.read(locked);
       try (Session.Connection server = session.connect()) {
-        ImageInfo begun = server.carrel().images().build(name);
+        ImageInfo begun = server.carrel().images().build(name, lock, snapshot);
         if (detach) {
           ImagesCommand.show(session.console(), common.json(), begun);
           return 0;

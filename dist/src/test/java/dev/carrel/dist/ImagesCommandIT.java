@@ -6,6 +6,7 @@ import dev.carrel.cli.ServedServer;
 import dev.carrel.dist.Desk.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -73,6 +74,50 @@ class ImagesCommandIT {
     Outcome gone = desk.carrel("images", "rm", "mine");
     assertThat(gone.code()).isEqualTo(125);
     assertThat(gone.err()).contains("mine");
+  }
+
+  @Test
+  void whatAnImageWasBuiltOfIsShownWrittenAndReadAgain() throws Exception {
+    assertThat(desk.carrel("images", "import", image.saved().toString(), "built").code()).isZero();
+    keepLock();
+    Path file = folder.resolve("built.lock.json");
+
+    assertThat(desk.carrel("images", "lock", "built", file.toString()).out())
+        .isEqualTo(file + "  2 packages\n");
+
+    assertThat(file).content().contains("\n    \"bash:arm64=5.2\",\n");
+    assertThat(desk.carrel("images", "lock", "built").out()).isEqualTo(Files.readString(file));
+    Outcome other = desk.carrel("images", "build", "python", "--locked", file.toString());
+    assertThat(other.code()).isEqualTo(125);
+    assertThat(other.err()).contains("the lock is for built and not for python");
+    Files.writeString(file, "{\"image\": 1");
+    assertThat(desk.carrel("images", "build", "python", "--locked", file.toString()).err())
+        .contains("is not what 'carrel images lock' writes");
+    assertThat(desk.carrel("images", "build", "python", "--snapshot", "x y").err())
+        .contains("snapshot");
+    Outcome shown = desk.carrel("images", "show", "built");
+    assertThat(shown.out()).contains("built  ready", "digest: sha256:", "languages: ");
+    assertThat(desk.carrel("images", "show", "built", "--json").out()).contains("\"lock\" : null");
+    assertThat(desk.carrel("images", "rm", "built").code()).isZero();
+  }
+
+  /** As a build leaves it, which would take too long here. */
+  private void keepLock() throws Exception {
+    Path locks;
+    try (Stream<Path> all = Files.walk(folder)) {
+      locks = all.filter(path -> path.endsWith("images/locks")).findFirst().orElseThrow();
+    }
+    Path roots = locks.resolveSibling("roots");
+    try (Stream<Path> all = Files.list(roots)) {
+      for (Path root : all.toList()) {
+        Files.writeString(
+            locks.resolve(root.getFileName() + ".json"),
+            """
+            {"image":"built","release":"bookworm","architecture":"arm64","source_date_epoch":7,
+             "snapshot":null,"digest":null,"packages":["bash:arm64=5.2","jq:arm64=1.6-2"]}
+            """);
+      }
+    }
   }
 
   @Test

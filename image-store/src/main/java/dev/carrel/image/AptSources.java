@@ -9,6 +9,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -19,6 +21,8 @@ import java.util.stream.Stream;
  * @param lines in the one-line form of {@code sources.list}
  */
 record AptSources(String codename, List<String> lines) {
+  private static final Pattern LINE = Pattern.compile("deb\\s+(?:\\[([^]]*)]\\s*)?(\\S+)\\s+(.+)");
+
   AptSources {
     lines = List.copyOf(lines);
   }
@@ -53,6 +57,25 @@ record AptSources(String codename, List<String> lines) {
           "this host has no package sources of a Debian or Ubuntu release to build from");
     }
     return new AptSources(codename, lines);
+  }
+
+  /** The same suites as a snapshot has them. */
+  AptSources at(Snapshot snapshot) {
+    return new AptSources(codename, lines.stream().map(line -> at(snapshot, line)).toList());
+  }
+
+  private static String at(Snapshot snapshot, String line) {
+    Matcher parts = LINE.matcher(line);
+    if (!parts.matches()) {
+      throw new IllegalStateException("not a line of sources.list: " + line);
+    }
+    String options = Objects.requireNonNullElse(parts.group(1), "").strip();
+    // A snapshot is out of date by intention; who signed it is asked as ever.
+    return "deb [%s] %s %s"
+        .formatted(
+            (options + " check-valid-until=no").strip(),
+            snapshot.of(String.valueOf(parts.group(2))),
+            parts.group(3));
   }
 
   private static String codename(Path release) throws IOException {

@@ -37,6 +37,11 @@ public final class Catalog {
   private static Recipe recipe(String name, JsonNode node) {
     var packages = new ArrayList<String>();
     node.path("packages").forEach(item -> packages.add(item.asText()));
-    return new Recipe(name, node.path("description").asText(), packages);
+    JsonNode snapshot = node.get("snapshot");
+    return new Recipe(
+        name,
+        node.path("description").asText(),
+        packages,
+        snapshot == null ? null : new Snapshot(snapshot.asText()));
   }
 }

@@ -13,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,7 @@ public final class ImageFolder {
   private final Layers layers;
   private final Roots roots;
   private final Archives archives;
+  private final Locks locks;
 
   private final Path downloads;
   private final Registries registries;
@@ -35,17 +37,19 @@ public final class ImageFolder {
     unfinished = folder.resolve("unfinished");
     Path layerFolder = folder.resolve("layers");
     Path rootFolder = folder.resolve("roots");
+    Path lockFolder = folder.resolve("locks");
     downloads = folder.resolve("downloads");
     // Everybody's programs are in it: other users of this host have no business there.
     Files.createDirectories(
         folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     Folder.delete(unfinished);
-    for (Path part : List.of(unfinished, layerFolder, rootFolder, downloads)) {
+    for (Path part : List.of(unfinished, layerFolder, rootFolder, lockFolder, downloads)) {
       Files.createDirectories(part);
     }
     layers = new Layers(layerFolder, unfinished, limits);
     roots = new Roots(rootFolder, unfinished, layers);
     archives = new Archives(layers, unfinished, limits);
+    locks = new Locks(lockFolder, unfinished);
     registries = new Registries(layers, downloads, limits, new RegistryLogins(logins));
   }
 
@@ -74,9 +78,25 @@ public final class ImageFolder {
     return assemble(registries.pull(reference, platform, progress), progress);
   }
 
-  /** Builds an image from packages, with this host's package sources. */
-  public Stored build(Recipe recipe, Progress progress) throws IOException, InterruptedException {
-    return assemble(List.of(new DebianBuild(layers).build(recipe, progress)), progress);
+  /** Builds an image from packages; what exactly it was built of is kept with it. */
+  public Stored build(Recipe recipe, BuildOrder order, Progress progress)
+      throws IOException, InterruptedException {
+    DebianBuild.Built built = new DebianBuild(layers, unfinished).build(recipe, order, progress);
+    Stored stored = assemble(List.of(built.layer()), progress);
+    locks.put(stored.root(), built.lock().of(stored.root()));
+    if (order.lock() != null && order.lock().digest() != null) {
+      progress.step(
+          stored.root().equals(order.lock().digest())
+              ? "the image is the lock's, byte for byte"
+              : "the packages are the lock's, but some files are not the same: the lock's image was "
+                  + order.lock().digest());
+    }
+    return stored;
+  }
+
+  /** What a root was built of; empty when it was not built here. */
+  public Optional<ImageLock> lock(Digest root) throws IOException {
+    return locks.find(root);
   }
 
   /**
@@ -137,6 +157,7 @@ public final class ImageFolder {
         roots.delete(root);
       }
     }
+    locks.keep(neededRoots);
     // Parts of layers that nobody is downloading.
     long freed = Folder.size(downloads);
     Folder.delete(downloads);

@@ -1,6 +1,7 @@
 package dev.carrel.control.image;
 
 import dev.carrel.image.ImageLimits;
+import dev.carrel.image.Snapshot;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -10,9 +11,11 @@ import org.jspecify.annotations.Nullable;
  * @param authFile who we are to registries, in the form of Docker's {@code config.json}; null:
  *     nobody
  * @param maxJobs images that are got or built at a time
+ * @param snapshot where builds take packages from; null: the host's own sources
  */
-public record ImageSettings(ImageLimits limits, @Nullable Path authFile, int maxJobs) {
+public record ImageSettings(
+    ImageLimits limits, @Nullable Path authFile, int maxJobs, @Nullable Snapshot snapshot) {
   public static ImageSettings defaults() {
-    return new ImageSettings(ImageLimits.defaults(), null, 2);
+    return new ImageSettings(ImageLimits.defaults(), null, 2, null);
   }
 }

@@ -7,13 +7,16 @@ import dev.carrel.control.sandbox.RootImages;
 import dev.carrel.control.sandbox.SandboxJournal;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
+import dev.carrel.image.BuildOrder;
 import dev.carrel.image.Catalog;
 import dev.carrel.image.Digest;
 import dev.carrel.image.ImageFolder;
+import dev.carrel.image.ImageLock;
 import dev.carrel.image.Interpreters;
 import dev.carrel.image.Platform;
 import dev.carrel.image.Recipe;
 import dev.carrel.image.Reference;
+import dev.carrel.image.Snapshot;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.RootImage;
@@ -54,6 +57,7 @@ public final class Images implements RootImages, AutoCloseable {
   private final ImageStore store;
   private final ImageJobs jobs;
   private final Map<String, Recipe> catalog = Catalog.load();
+  private final @Nullable Snapshot snapshot;
   private final SandboxJournal journal;
   private final Supplier<SandboxSettings> settings;
   private final Map<Path, Set<Language>> seen = new ConcurrentHashMap<>();
@@ -71,6 +75,7 @@ public final class Images implements RootImages, AutoCloseable {
       Database database,
       SandboxJournal journal) {
     this.settings = settings;
+    this.snapshot = imageSettings.snapshot();
     this.journal = journal;
     this.store = new ImageStore(database);
     this.folder = ImageFolder.open(directory, imageSettings.limits(), imageSettings.authFile());
@@ -178,8 +183,12 @@ public final class Images implements RootImages, AutoCloseable {
     return get(name);
   }
 
-  /** Begins to build an image of the catalog, or to build it anew; returns at once. */
-  public Image build(Caller caller, String name) {
+  /**
+   * Begins to build an image of the catalog, or to build it anew; returns at once.
+   *
+   * @param order where it names no snapshot, its lock does; then the operator, then the recipe
+   */
+  public Image build(Caller caller, String name, BuildOrder order) {
     requireAdmin(caller);
     Recipe recipe = catalog.get(name);
     if (recipe == null) {
@@ -188,9 +197,37 @@ public final class Images implements RootImages, AutoCloseable {
               "the catalog has no image '" + Text.printable(name, 128) + "'")
           .withHint("it has " + String.join(", ", catalog.keySet()));
     }
+    if (order.lock() != null && !order.lock().image().equals(name)) {
+      throw SandboxException.invalid(
+          "lock.image", "the lock is for " + order.lock().image() + " and not for " + name);
+    }
     begin(caller, name, Image.Source.CATALOG, name, "image.build");
-    jobs.start(name, progress -> folder.build(recipe, progress), ending(name));
+    boolean free = order.lock() == null || order.lock().snapshot() == null;
+    BuildOrder whole =
+        free && order.snapshot() == null ? new BuildOrder(snapshot, order.lock()) : order;
+    jobs.start(name, progress -> folder.build(recipe, whole, progress), ending(name));
     return get(name);
+  }
+
+  /** What exactly an image was built of. */
+  public ImageLock lock(String name) {
+    Image image = get(name);
+    return Optional.ofNullable(image.digest())
+        .flatMap(this::lock)
+        .orElseThrow(
+            () ->
+                new SandboxException(
+                        ErrorCode.WRONG_STATE,
+                        "image " + image.name() + " was not built here, so it has no lock")
+                    .withHint("'carrel images build' makes one, of the catalog's images"));
+  }
+
+  private Optional<ImageLock> lock(Digest root) {
+    try {
+      return folder.lock(root);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read what " + root + " was built of", e);
+    }
   }
 
   /**

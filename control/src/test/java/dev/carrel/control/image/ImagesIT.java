@@ -13,6 +13,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.RootChanges;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.image.BuildOrder;
 import dev.carrel.image.Reference;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
@@ -230,8 +231,9 @@ final class ImagesIT {
     assertThat(python.status()).isEqualTo(Image.Status.AVAILABLE);
     assertThat(python.usable()).isFalse();
     assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> sandbox("python"));
-    assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> images().build(ADMIN, "no-such-image"));
-    assertCode(ErrorCode.FORBIDDEN, () -> images().build(ALICE, "python"));
+    assertCode(
+        ErrorCode.IMAGE_NOT_FOUND, () -> images().build(ADMIN, "no-such-image", BuildOrder.NEWEST));
+    assertCode(ErrorCode.FORBIDDEN, () -> images().build(ALICE, "python", BuildOrder.NEWEST));
     assertCode(ErrorCode.WRONG_STATE, () -> images().delete(ADMIN, "python"));
     assertCode(
         ErrorCode.INVALID_INPUT,

@@ -2,7 +2,10 @@ package dev.carrel.dist.config;
 
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.image.ImageLimits;
+import dev.carrel.image.Snapshot;
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.SandboxException;
+import org.jspecify.annotations.Nullable;
 
 /** The keys of {@link ImageSettings}. */
 final class ImageKeys {
@@ -19,6 +22,15 @@ final class ImageKeys {
             settings.number("image.max-files", limits.maxFiles(), 1, Integer.MAX_VALUE),
             settings.number("image.max-ratio", limits.maxRatio(), 2, 1 << 20)),
         settings.path("image.auth-file").orElse(null),
-        settings.number("image.max-jobs", usual.maxJobs(), 1, 64));
+        settings.number("image.max-jobs", usual.maxJobs(), 1, 64),
+        snapshot(settings.text("image.snapshot", "")));
+  }
+
+  private static @Nullable Snapshot snapshot(String address) {
+    try {
+      return address.isEmpty() ? null : new Snapshot(address);
+    } catch (SandboxException e) {
+      throw new ConfigurationException("image." + e.message());
+    }
   }
 }

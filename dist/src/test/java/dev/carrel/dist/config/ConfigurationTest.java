@@ -26,6 +26,7 @@ import dev.carrel.egress.Host;
 import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
 import dev.carrel.image.ImageLimits;
+import dev.carrel.image.Snapshot;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.spi.DaemonSettings;
@@ -204,7 +205,8 @@ class ConfigurationTest {
             "image.max-files", "801",
             "image.max-ratio", "802",
             "image.auth-file", "/srv/auth.json",
-            "image.max-jobs", "8"));
+            "image.max-jobs", "8",
+            "image.snapshot", "https://mirror.example/{archive}/20250520T000000Z"));
     ALL.putAll(
         Map.of(
             "audit.enabled", "false",
@@ -544,7 +546,8 @@ class ConfigurationTest {
             new ImageSettings(
                 new ImageLimits(DataSize.ofMebibytes(800), 801, 802),
                 Path.of("/srv/auth.json"),
-                8));
+                8,
+                new Snapshot("https://mirror.example/{archive}/20250520T000000Z")));
   }
 
   @Test

@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class Images {
   private static final TypeReference<ImageList> LIST = new TypeReference<>() {};
   private static final TypeReference<ImageInfo> ONE = new TypeReference<>() {};
+  private static final TypeReference<ImageLock> LOCK = new TypeReference<>() {};
   private static final TypeReference<PrunedImages> PRUNED = new TypeReference<>() {};
   private static final String PATH = "/api/v1/images";
 
@@ -36,7 +38,30 @@ public final class Images {
 
   /** Begins to build an image of the catalog; {@link #follow} tells how it goes on. */
   public ImageInfo build(String name) {
-    return transport.post(PATH + "/build", Map.of("name", name), ONE);
+    return build(name, null, null);
+  }
+
+  /**
+   * Begins to build an image of the catalog; {@link #follow} tells how it goes on.
+   *
+   * @param lock exactly what to install, as {@link #lock} told it; null: the newest
+   * @param snapshot address of a mirror of one time; null: where the lock or the server's settings
+   *     say
+   */
+  public ImageInfo build(String name, @Nullable ImageLock lock, @Nullable String snapshot) {
+    var request = new HashMap<String, Object>(Map.of("name", name));
+    if (lock != null) {
+      request.put("lock", lock);
+    }
+    if (snapshot != null) {
+      request.put("snapshot", snapshot);
+    }
+    return transport.post(PATH + "/build", request, ONE);
+  }
+
+  /** Exactly what an image was built of. */
+  public ImageLock lock(String name) {
+    return transport.get(path(name) + "/lock", LOCK);
   }
 
   /**

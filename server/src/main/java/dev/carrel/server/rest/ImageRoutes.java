@@ -5,8 +5,13 @@ import dev.carrel.control.image.ImageProgress;
 import dev.carrel.control.image.Images;
 import dev.carrel.control.sandbox.Engines;
 import dev.carrel.control.sandbox.Snapshots;
+import dev.carrel.image.BuildOrder;
+import dev.carrel.image.Digest;
+import dev.carrel.image.ImageLock;
+import dev.carrel.image.LockedPackage;
 import dev.carrel.image.Platform;
 import dev.carrel.image.Reference;
+import dev.carrel.image.Snapshot;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
@@ -47,6 +52,7 @@ final class ImageRoutes {
         .post(ALL + "/prune", this::prune)
         .get(ONE, this::get)
         .get(ONE + "/log", this::log)
+        .get(ONE + "/lock", this::lock)
         .get(ONE + "/progress", exchange -> follow(exchange, exchange.parameter("image")))
         .get(ONE + "/export", this::export)
         .delete(ONE, this::delete);
@@ -61,7 +67,16 @@ final class ImageRoutes {
   }
 
   private void build(Exchange exchange) throws IOException, InterruptedException {
-    begun(exchange, images.build(exchange.caller(), exchange.fields().requiredString("name")));
+    Fields fields = exchange.fields();
+    AdminRoutes.requireAdmin(exchange.caller());
+    Fields lock = fields.object("lock");
+    var order = new BuildOrder(snapshot(fields), lock == null ? null : Lock.read(lock));
+    begun(exchange, images.build(exchange.caller(), fields.requiredString("name"), order));
+  }
+
+  private static @Nullable Snapshot snapshot(Fields fields) {
+    String address = fields.string("snapshot");
+    return address == null ? null : new Snapshot(address);
   }
 
   private void pull(Exchange exchange) throws IOException, InterruptedException {
@@ -117,6 +132,10 @@ final class ImageRoutes {
   private void log(Exchange exchange) {
     exchange.header(HeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8");
     exchange.bytes(200, images.log(exchange.parameter("image")).getBytes(StandardCharsets.UTF_8));
+  }
+
+  private void lock(Exchange exchange) {
+    exchange.json(200, Lock.of(images.lock(exchange.parameter("image"))));
   }
 
   private void delete(Exchange exchange) {
@@ -180,6 +199,45 @@ final class ImageRoutes {
       boolean usable,
       @Nullable String failure,
       @Nullable String updatedAt) {}
+
+  /** What an image was built of, as it is written and read. */
+  record Lock(
+      String image,
+      String release,
+      String architecture,
+      long sourceDateEpoch,
+      @Nullable String snapshot,
+      @Nullable String digest,
+      List<String> packages) {
+    static Lock of(ImageLock lock) {
+      return new Lock(
+          lock.image(),
+          lock.release(),
+          lock.architecture(),
+          lock.sourceDateEpoch(),
+          lock.snapshot() == null ? null : lock.snapshot().address(),
+          lock.digest() == null ? null : lock.digest().toString(),
+          lock.packages().stream().map(LockedPackage::toString).toList());
+    }
+
+    static ImageLock read(Fields fields) {
+      Long epoch = fields.wholeNumber("source_date_epoch", 0, ImageLock.MAX_EPOCH);
+      if (epoch == null) {
+        throw fields.missing("source_date_epoch");
+      }
+      String digest = fields.string("digest");
+      return new ImageLock(
+          fields.requiredString("image"),
+          fields.requiredString("release"),
+          fields.requiredString("architecture"),
+          epoch,
+          ImageRoutes.snapshot(fields),
+          digest == null ? null : Digest.parse(digest),
+          fields.words("packages").orElseThrow(() -> fields.missing("packages")).stream()
+              .map(LockedPackage::parse)
+              .toList());
+    }
+  }
 
   record Step(String step, long done, @Nullable Long total, List<String> log) {
     static Step of(ImageProgress progress) {

@@ -99,6 +99,30 @@ class ImageRoutesTest {
   }
 
   @Test
+  void locksAreReadWithCareAndToldOnlyOfWhatWasBuilt() {
+    String lock =
+        "{\"name\":\"python\",\"lock\":{\"image\":\"%s\",\"release\":\"bookworm\","
+            + "\"architecture\":\"arm64\",\"source_date_epoch\":%s,\"packages\":[\"%s\"]}}";
+
+    assertThat(build(lock.formatted("node", "1", "bash:arm64=5")).field()).isEqualTo("lock.image");
+    assertThat(build(lock.formatted("python", "-1", "bash:arm64=5")).field())
+        .isEqualTo("lock.source_date_epoch");
+    assertThat(build(lock.formatted("python", "1", "bash:arm64=5 6")).field())
+        .isEqualTo("lock.packages");
+    assertThat(build("{\"name\":\"python\",\"lock\":{\"image\":\"python\"}}").status())
+        .isEqualTo(400);
+    assertThat(build("{\"name\":\"python\",\"snapshot\":\"file:///srv\"}").field())
+        .isEqualTo("snapshot");
+    assertThat(server.get(ALL + "/python").json().get("status").asText()).isEqualTo("available");
+    assertThat(server.get(ALL + "/host/lock").code()).isEqualTo("wrong_state");
+    assertThat(server.get(ALL + "/none/lock").code()).isEqualTo("image_not_found");
+  }
+
+  private Answer build(String body) {
+    return send("POST", ALL + "/build", body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
   void brokenImageIsRefusedWithTheReason() {
     Answer refused = send("POST", ALL + "/import?name=broken", new byte[2048]);
 

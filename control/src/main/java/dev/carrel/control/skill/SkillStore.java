@@ -2,7 +2,6 @@ package dev.carrel.control.skill;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Sql;
-import dev.carrel.control.store.Sql;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;

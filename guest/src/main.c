@@ -89,17 +89,17 @@ read_id(const char *text, uint32_t *id)
 	return true;
 }
 
-/* Where commands are root inside they could enter the folder of our socket, take it away and put another there: nobody needs
- * it in here any more, so it goes from the sandbox's view. */
+/* Where commands are root inside they could enter the folder of our socket, take it away and put another there. Nobody needs
+ * it in here any more: an empty folder covers it that nobody can write to. (Not unmounted: gVisor's socket would go with it.) */
 static bool
-leave_folder(const char *path)
+cover_folder(const char *path)
 {
 	char folder[PATH_MAX];
 	snprintf(folder, sizeof folder, "%s", path);
 	*strrchr(folder, '/') = 0;
-	if (umount2(folder, MNT_DETACH) == 0)
+	if (mount("tmpfs", folder, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=0555") == 0)
 		return true;
-	complain("cannot leave", folder);
+	complain("cannot cover", folder);
 	return false;
 }
 
@@ -112,7 +112,7 @@ confine(const char *path, const char *allowed, bool overlay)
 		complain("cannot write", path);
 		return false;
 	}
-	bool good = !overlay || leave_folder(path);
+	bool good = !overlay || cover_folder(path);
 	good = good && confine_self(allowed, overlay, report);
 	close(report);
 	return good;

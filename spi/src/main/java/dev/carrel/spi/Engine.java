@@ -45,7 +45,7 @@ public interface Engine extends AutoCloseable {
    */
   default Optional<String> overlayProblem() {
     return Optional.of(
-        "engine '%s' has read-only roots only: use engine native, runc or crun for rootfs overlay"
+        "engine '%s' has read-only roots only: use engine native, runc, crun or runsc for rootfs overlay"
             .formatted(name()));
   }
 

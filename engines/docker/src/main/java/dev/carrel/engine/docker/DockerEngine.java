@@ -359,6 +359,14 @@ final class DockerEngine implements Engine {
     throw last;
   }
 
+  @Override
+  public Optional<String> overlayProblem() {
+    return Optional.of(
+        "engine '%s' has read-only roots only: a daemon puts what is written to a root where few of its storage drivers limit the size"
+                .formatted(name())
+            + "; use engine native, runc, crun or runsc for rootfs overlay");
+  }
+
   private void undo(MachineFolder folder, Exception failure) {
     try {
       remains.sweep(folder);

@@ -4,9 +4,11 @@ import dev.carrel.engine.host.Complaint;
 import dev.carrel.engine.host.Hierarchies;
 import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.MachineState;
+import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -72,9 +74,18 @@ final class Companion {
 
   /** Lets the runtime remove what it knows of the machine, whatever state that is in. */
   void delete(MachineFolder folder) throws IOException {
-    if (Files.isDirectory(stateDirectory.resolve(folder.id().value()))
-        && finish(begin("delete", folder), folder) != 0) {
+    if (knows(folder.id()) && finish(begin("delete", folder), folder) != 0) {
       throw new IOException(runtime.engineName() + " cannot delete it: " + folder.tail());
+    }
+  }
+
+  /** Each runtime has a folder or files for a machine, whose names begin with its id. */
+  private boolean knows(SandboxId id) throws IOException {
+    if (!Files.isDirectory(stateDirectory)) {
+      return false;
+    }
+    try (DirectoryStream<Path> found = Files.newDirectoryStream(stateDirectory, id.value() + "*")) {
+      return found.iterator().hasNext();
     }
   }
 

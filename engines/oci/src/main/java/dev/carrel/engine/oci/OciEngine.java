@@ -103,9 +103,6 @@ final class OciEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
-    if (runtime == OciRuntime.RUNSC) {
-      spec.requireReadOnlyRoot(this);
-    }
     if (spec.rootfs() == Rootfs.OVERLAY && spec.volume() == null) {
       throw new SandboxException(
           ErrorCode.NOT_SUPPORTED, "start, rootfs: a writable root needs a volume");
@@ -123,9 +120,6 @@ final class OciEngine implements Engine {
 
   @Override
   public Optional<String> overlayProblem() {
-    if (runtime == OciRuntime.RUNSC) {
-      return Engine.super.overlayProblem();
-    }
     Capabilities measured = capabilities();
     Optional<Volumes> volumes = volumes();
     return measured.usable() && volumes.isPresent()

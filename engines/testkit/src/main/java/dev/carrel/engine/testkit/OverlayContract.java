@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -127,10 +128,13 @@ public abstract class OverlayContract extends MachineTests {
     for (String set : List.of("Prm", "Eff", "Bnd")) {
       assertThat(seen.get("status.Cap" + set)).as(set).isEqualTo("00000000000000db");
     }
-    assertThat(seen.get("status.CapAmb")).isEqualTo("0000000000000000");
     assertThat(seen.get("status.CapInh")).isEqualTo("0000000000000000");
-    assertThat(seen).containsEntry("status.NoNewPrivs", "1").containsEntry("status.Seccomp", "2");
-    assertThat(Long.parseLong(String.valueOf(seen.get("uid-map")))).isGreaterThan(1 << 30);
+    assertThat(seen).containsEntry("status.Seccomp", "2");
+    if (!ownKernel()) { // gVisor shows neither, and has ids of its own
+      assertThat(seen.get("status.CapAmb")).isEqualTo("0000000000000000");
+      assertThat(seen).containsEntry("status.NoNewPrivs", "1");
+      assertThat(Long.parseLong(String.valueOf(seen.get("uid-map")))).isGreaterThan(1 << 30);
+    }
     assertThat(under(seen, "call.", "argument."))
         .hasSizeGreaterThan(30)
         .allSatisfy(
@@ -147,10 +151,12 @@ public abstract class OverlayContract extends MachineTests {
     assertThat(under(seen, "proc.").values()).doesNotContain("full");
     Map<String, String> knobs = under(seen, "knob.");
     assertThat(knobs.remove("self/oom_score_adj")).as("positive control").isEqualTo("writable");
-    assertThat(knobs.values()).doesNotContain("writable");
+    if (!ownKernel()) { // the others are of a kernel that nobody else has
+      assertThat(knobs.values()).doesNotContain("writable");
+    }
     assertThat(applied(machine, "no-capabilities")).as("and says so").isFalse();
     assertThat(applied(machine, "read-only-root")).isFalse();
-    assertThat(applied(machine, "own-guest-uid")).isTrue();
+    assertThat(applied(machine, "own-guest-uid")).isNotEqualTo(ownKernel());
   }
 
   @Test
@@ -170,7 +176,7 @@ public abstract class OverlayContract extends MachineTests {
                 machine,
                 """
                 import socket, os
-                for kind in (socket.SOCK_RAW, socket.SOCK_DGRAM):
+                for kind in %s:
                     try:
                         socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP)
                         print('socket')
@@ -180,14 +186,19 @@ public abstract class OverlayContract extends MachineTests {
                     os.chroot('/tmp')
                 except OSError as e:
                     print(e.strerror)
-                """))
+                """
+                    // gVisor lets everybody ping, with a network that has nobody but itself.
+                    .formatted(
+                        ownKernel() ? "[socket.SOCK_RAW]" : "socket.SOCK_RAW, socket.SOCK_DGRAM")))
         .doesNotContain("socket\n")
         .endsWith("Operation not permitted\n");
-    assertThat(shell(machine, "grep -v 'nosuid' /proc/self/mounts | grep -v ' /dev/\\| /proc/'"))
-        .as("mounts on which programs could run as their owner")
-        .isEmpty();
+    if (!ownKernel()) { // which does not show it; that none does is tried below
+      assertThat(shell(machine, "grep -v 'nosuid' /proc/self/mounts | grep -v ' /dev/\\| /proc/'"))
+          .as("mounts on which programs could run as their owner")
+          .isEmpty();
+    }
     assertThat(shell(machine, "touch /dev/x /opt/carrel/x /run/carrel/x /proc/sys/x 2>&1"))
-        .hasLineCount(4);
+        .hasLineCount(ownKernel() ? 3 : 4); // gVisor's devices are in its own memory
     assertThat(shell(machine, "touch /run/x /dev/shm/x /tmp/x && echo ok")).isEqualTo("ok\n");
   }
 
@@ -207,22 +218,27 @@ public abstract class OverlayContract extends MachineTests {
                     os.setgroups([]); os.setresgid(1000, 1000, 1000); os.setresuid(1000, 1000, 1000)
                 print(subprocess.run(['/srv-id', '-u'], preexec_fn=leave, capture_output=True, text=True).stdout)
                 caps = subprocess.run(['/bin/grep', 'Cap', '/proc/self/status'], preexec_fn=leave, capture_output=True, text=True)
-                print(*[l.split()[1] for l in caps.stdout.splitlines() if not l.startswith('CapBnd')])
+                print(*{l.split()[1] for l in caps.stdout.splitlines() if not l.startswith('CapBnd')})
                 """))
-        .isEqualTo("6755\n1000\n\n" + "0000000000000000 ".repeat(4).strip() + "\n");
+        .isEqualTo("6755\n1000\n\n0000000000000000\n");
   }
 
   @Test
   void guestCannotBeReadChangedOrEnded() {
     Machine machine = start(on(VolumeId.random()));
 
-    for (String entry : List.of("root/etc/passwd", "environ", "mem", "maps", "fd/0", "cwd/x")) {
+    var closed = new ArrayList<>(List.of("root/etc/passwd", "mem", "cwd/x"));
+    if (!ownKernel()) { // gVisor shows what says nothing: an environment, addresses, null streams
+      closed.addAll(List.of("environ", "maps", "fd/0"));
+    }
+    for (String entry : closed) {
       assertThat(Finished.shell(Guest.of(machine), "head -c 1 /proc/1/" + entry).code())
           .as(entry)
           .isNotZero();
     }
-    assertThat(shell(machine, "echo 1 > /proc/1/oom_score_adj; echo x > /proc/1/comm"))
-        .contains("denied");
+    String change = "echo 1 > /proc/1/oom_score_adj; echo x > /proc/1/comm";
+    // gVisor keeps the first as a number that means nothing to it.
+    assertThat(shell(machine, change)).contains(ownKernel() ? "I/O error" : "denied");
     // Also as the guest's own id, which root may take: PID 1 hears no signal from inside.
     String storm =
         """
@@ -233,24 +249,28 @@ public abstract class OverlayContract extends MachineTests {
                 print(what.__name__, flush=True)
             except OSError as e:
                 print('refused', flush=True)
-        for uid in (0, 65533):
+        for uid in %s:
             if os.fork() == 0:
                 if uid: os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
                 tries(resource.prlimit, 1, resource.RLIMIT_NOFILE, (8, 8))
                 tries(os.sched_setaffinity, 1, {0})
                 tries(open, '/proc/1/mem', 'rb')
-                os.kill(1, signal.SIGKILL) if uid else None
+                os.kill(1, signal.SIGKILL) if uid else tries(os.kill, 1, signal.SIGKILL)
                 os._exit(0)
             os.wait()
         """;
-    assertThat(python(machine, storm)).isEqualTo("refused\n".repeat(6));
-    python(
-        machine,
-        """
-        import os, signal
-        os.setgroups([]); os.setresgid(65533, 65533, 65533); os.setresuid(65533, 65533, 65533)
-        os.kill(-1, signal.SIGKILL)
-        """);
+    if (ownKernel()) { // its PID 1 hears its own id: a machine can end itself that way
+      assertThat(python(machine, storm.formatted("[0]"))).isEqualTo("refused\n".repeat(4));
+    } else {
+      assertThat(python(machine, storm.formatted("0, 65533"))).isEqualTo("refused\n".repeat(7));
+      python(
+          machine,
+          """
+          import os, signal
+          os.setgroups([]); os.setresgid(65533, 65533, 65533); os.setresuid(65533, 65533, 65533)
+          os.kill(-1, signal.SIGKILL)
+          """);
+    }
     assertThat(shell(machine, "echo on")).isEqualTo("on\n");
     assertThat(machine.death()).isEmpty();
   }
@@ -319,7 +339,7 @@ public abstract class OverlayContract extends MachineTests {
       VolumeId volume = VolumeId.random();
       Machine first = start(on(volume));
       assertThat(shell(first, "mv /opt /gone && ln -s %s /opt && echo moved".formatted(secret)))
-          .isEqualTo("moved\n");
+          .startsWith("moved\n");
       first.destroy();
       Machine second = start(on(volume));
       assertThat(shell(second, "ls /opt; echo x > /workspace/x && echo ok"))

@@ -216,13 +216,18 @@ public final class Audit implements SandboxJournal, AutoCloseable {
 
   /** Removes what is too old or too much, and leaves a signed word about it. */
   void prune() {
+    checkpoints.prune(this::lastToGo, this::append);
+  }
+
+  /** The newest of the records that are too old or too many. */
+  private long lastToGo() {
     long until = 0;
     if (settings.maxAge().isPositive()) {
       Instant oldest = Instant.now().minus(settings.maxAge());
       until = store.lastBefore(ChronoUnit.MICROS.between(Instant.EPOCH, oldest));
     }
     long fitting = settings.maxSize().bytes() / store.usualSize();
-    checkpoints.prune(Math.max(until, chain.head().sequence() - fitting), this::append);
+    return Math.max(until, chain.head().sequence() - fitting);
   }
 
   /** Signs what is there. */

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
@@ -84,8 +85,13 @@ final class Checkpoints implements AutoCloseable {
     return work.get();
   }
 
-  /** Signs that the records up to this one are gone, and removes them. */
-  synchronized void prune(long until, BiConsumer<Handle, AuditEntry> append) {
+  /**
+   * Signs that the records up to some are gone, and removes them.
+   *
+   * @param lastToGo asked when it is this one's turn: what another left meanwhile is among them
+   */
+  synchronized void prune(LongSupplier lastToGo, BiConsumer<Handle, AuditEntry> append) {
+    long until = lastToGo.getAsLong();
     StoredRecord last = store.find(until).orElse(null);
     if (last == null) {
       return;

@@ -25,6 +25,7 @@ final class ServerBench {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int SPACING_MILLIS = 50;
   private static final int MAX_ALIVE = 50;
+  private static final int MANY = 100;
   private static final int FIRST = 20;
   // Per sample that is taken afterwards: the compiler's thresholds are counted in thousands.
   private static final int USE = 10;
@@ -211,17 +212,25 @@ final class ServerBench {
               "idle sandbox with a plain Python context", Memory.perSandbox(made), "MiB", 2.5));
       deleteAll(http, made);
       awaitWarm(http, DATA);
-      for (int i = 0; i < boxes; i++) {
-        made.add(create(http));
-        inContext(http, SANDBOXES + "/" + made.getLast(), DATA);
-      }
+      withData(http, made, boxes);
       report.add(
           Row.figure(
               "idle sandbox with IPython, numpy, pandas, matplotlib loaded",
               Memory.perSandbox(made),
               "MiB",
               5));
+      // What they share, over 80 MiB, is most of that while they are few.
+      withData(http, made, MANY);
+      report.add(Row.note("the same, one of " + MANY, Memory.perSandbox(made), "MiB"));
       deleteAll(http, made);
+    }
+  }
+
+  private static void withData(HttpConnection http, List<String> made, int count)
+      throws IOException {
+    while (made.size() < count) {
+      made.add(create(http));
+      inContext(http, SANDBOXES + "/" + made.getLast(), DATA);
     }
   }
 

@@ -220,6 +220,10 @@ final class HostIT {
       refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, command(words)));
     }
     refused(ErrorCode.FORBIDDEN, () -> ask("uname -s", Scope.NAMESPACE));
+    // What a person approved does not open it, either.
+    approve(ask("timeout **", Scope.NAMESPACE), null);
+    refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, command("timeout", "60", "uname")));
+    assertThat(host.exec(AGENT, command("timeout", "60", "printf", "y")).stdout()).isEqualTo("y");
     assertThat(host.exec(AGENT, command("printf", "x")).stdout()).isEqualTo("x");
     assertThat(records("host.exec").getLast().entry().outcome().cause()).isEqualTo("denied");
   }
@@ -416,6 +420,8 @@ final class HostIT {
     Path inner = Files.createDirectory(lent.resolve("inner"));
     Files.writeString(inner.resolve("secret"), "public");
     Path aside = lent.resolve("aside");
+    Path file = Files.writeString(lent.resolve("file"), "public");
+    Path kept = lent.resolve("kept");
     var stop = new AtomicBoolean();
     Thread swapper =
         Thread.ofPlatform()
@@ -427,6 +433,10 @@ final class HostIT {
                       Files.createSymbolicLink(inner, root);
                       Files.delete(inner);
                       Files.move(aside, inner);
+                      Files.move(file, kept);
+                      Files.createSymbolicLink(file, root.resolve("secret"));
+                      Files.delete(file);
+                      Files.move(kept, file);
                     }
                   } catch (IOException e) {
                     throw new IllegalStateException(e);
@@ -436,7 +446,8 @@ final class HostIT {
     try {
       for (int i = 0; i < 3000; i++) {
         try {
-          assertThat(read(host, inner.resolve("secret"))).isEqualTo("public");
+          Path wanted = i % 2 == 0 ? inner.resolve("secret") : file;
+          assertThat(read(host, wanted)).isEqualTo("public");
           found++;
         } catch (SandboxException e) {
           assertThat(e.code())
@@ -518,6 +529,116 @@ final class HostIT {
     Files.delete(secret);
     Files.createSymbolicLink(secret, Path.of("/etc/passwd"));
     refused(ErrorCode.FORBIDDEN, () -> read(host, secret));
+  }
+
+  @Test
+  void whereACommandRunsIsAFolderThatIsLentOut() throws Exception {
+    Host host = host(on -> with(on, patterns("pwd", "cat *"), List.of()));
+    Path inner = Files.createDirectory(lent.resolve("inner"));
+    assertThat(host.exec(AGENT, commandIn(inner, "pwd")).stdout()).isEqualTo(inner + "\n");
+    Files.createDirectory(lent.resolve(".ssh"));
+    Files.createSymbolicLink(lent.resolve("away"), root);
+    Files.createSymbolicLink(lent.resolve("keys"), lent.resolve(".ssh"));
+    for (Path folder :
+        List.of(
+            root,
+            Path.of("/"),
+            Path.of("/proc/self"),
+            lent.resolve("away"),
+            lent.resolve("keys"),
+            lent.resolve(".ssh"),
+            lent.resolve("note"),
+            lent.resolve("none"))) {
+      refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, commandIn(folder, "pwd")));
+    }
+    refused(
+        ErrorCode.INVALID_INPUT, () -> host.exec(AGENT, commandIn(Path.of(lent + "/.."), "pwd")));
+  }
+
+  private static HostCommand commandIn(Path folder, String... words) {
+    return new HostCommand(List.of(words), folder.toString(), null, SELF);
+  }
+
+  @Test
+  void aNameThatBeginsAlikeIsAnotherFolder() throws Exception {
+    Host host = host(on -> on);
+    Path alike = Files.createDirectory(root.resolve("lent-not"));
+    Files.writeString(alike.resolve("secret"), "canary");
+    refused(ErrorCode.FORBIDDEN, () -> read(host, alike.resolve("secret")));
+    refused(ErrorCode.FORBIDDEN, () -> host.list(AGENT, SELF, alike.toString()));
+    assertThat(read(host, lent.resolve("note"))).isEqualTo("hello");
+  }
+
+  @Test
+  void noWordOfACommandLeadsToTheServersOwnFolder() throws Exception {
+    Host host = host(on -> with(on, patterns("printf **", "cat *", "carrel **"), List.of()));
+    Path data = fixture().data();
+    Path link = Files.createSymbolicLink(lent.resolve("link"), data);
+    for (String word :
+        List.of(
+            data.toString(),
+            link + "/vault.key",
+            "link/vault.key",
+            "--file=" + data.resolve("vault.key"),
+            lent.relativize(data.resolve("vault.key")).toString())) {
+      refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, commandIn(lent, "printf", "%s", word)));
+    }
+    assertThat(host.exec(AGENT, command("printf", "%s", "--file=x")).stdout())
+        .isEqualTo("--file=x");
+    // Whoever could run it could decide about its own requests.
+    refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, command("carrel", "approvals")));
+    refused(ErrorCode.FORBIDDEN, () -> ask("carrel approvals", Scope.NAMESPACE));
+  }
+
+  @Test
+  void aProgramInAFolderOfEverybodyIsRefused() throws Exception {
+    Path folder = Files.createDirectory(root.resolve("bin"));
+    Path program = Files.writeString(folder.resolve("tool"), "#!/bin/cat\n");
+    Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));
+    Path alias = Files.createSymbolicLink(root.resolve("alias"), program);
+    Host host = host(on -> with(on, patterns(program.toString(), alias.toString()), List.of()));
+    refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, command(program.toString())));
+    refused(ErrorCode.FORBIDDEN, () -> host.exec(AGENT, command(alias.toString())));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+    assertThat(host.exec(AGENT, command(alias.toString())).stdout()).isEqualTo("#!/bin/cat\n");
+  }
+
+  @Test
+  void timeAndNumberOfCommandsAndLengthOfListsAreTheOperators() throws Exception {
+    Host host = host(on -> within(with(on, patterns("sleep *"), List.of()), on.maxTimeout(), 0));
+    refused(ErrorCode.LIMIT_REACHED, () -> host.exec(AGENT, command("sleep", "0")));
+    Path many = Files.createDirectory(lent.resolve("many"));
+    for (int i = 0; i < HostFiles.MAX_LISTED; i++) {
+      Files.createFile(many.resolve("f" + i));
+    }
+    assertThat(host.list(AGENT, SELF, many.toString())).hasSize(HostFiles.MAX_LISTED);
+    Files.createFile(many.resolve("more"));
+    refused(ErrorCode.TOO_LARGE, () -> host.list(AGENT, SELF, many.toString()));
+
+    Host hasty =
+        host(on -> within(with(on, patterns("sleep *"), List.of()), Duration.ofMillis(500), 1));
+    var patient = new HostCommand(List.of("sleep", "600"), null, Duration.ofHours(1), SELF);
+    assertThat(hasty.exec(AGENT, patient).timedOut()).isTrue();
+  }
+
+  private static HostSettings within(HostSettings old, Duration most, int atOnce) {
+    return new HostSettings(
+        old.enabled(),
+        old.allowed(),
+        old.blocked(),
+        old.folders(),
+        old.writable(),
+        old.hidden(),
+        old.path(),
+        old.environment(),
+        old.timeout(),
+        most,
+        old.maxOutput(),
+        old.maxFile(),
+        atOnce,
+        old.maxMemory(),
+        old.maxProcesses());
   }
 
   @Test

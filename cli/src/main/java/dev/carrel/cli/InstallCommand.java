@@ -60,6 +60,11 @@ final class InstallCommand implements Callable<Integer> {
             done.packages().stream()
                 .map(one -> List.of(one.name(), one.version() == null ? "-" : one.version()))
                 .toList());
+        if (done.filesCached() + done.filesFetched() > 0) {
+          console.note(
+              "files: %d from the server's cache, %d fetched"
+                  .formatted(done.filesCached(), done.filesFetched()));
+        }
       } else {
         done.stderr().lines().forEach(line -> console.note(console.safe(line)));
         console.error(manager + " ended with " + done.exitCode());

@@ -36,6 +36,7 @@ final class EngineRun {
           "security.HostAccessIT",
           "security.NetworkIT",
           "security.BrokerIT",
+          "security.PackageAttackIT",
           "security.WarmBoxIT",
           "functional.AppsIT",
           "functional.CrashIT",

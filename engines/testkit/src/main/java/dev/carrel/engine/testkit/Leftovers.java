@@ -132,8 +132,16 @@ public final class Leftovers {
     return found;
   }
 
-  /** Removes a folder with all it holds. */
+  /**
+   * Removes a folder with all it holds.
+   *
+   * @throws IllegalArgumentException it is not absolute: a test that failed before it made its
+   *     folder would remove the one that it runs in, sources and all
+   */
   public static void delete(Path folder) {
+    if (!folder.isAbsolute()) {
+      throw new IllegalArgumentException("not a folder that a test has made: '" + folder + "'");
+    }
     try (Stream<Path> paths = Files.walk(folder)) {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(path);

@@ -123,6 +123,11 @@ public abstract class FolderImageContract extends MachineTests {
     assertThat(Finished.shell(Guest.of(large), "ls /usr/share/many").stdout().lines())
         .hasSize(MANY);
     assertThat(entries(large)).isLessThan(few + MANY / 10);
+    // Nor elsewhere, in memory or in a daemon's folders: what is inside is the file itself.
+    Path last = Files.writeString(share.resolve("f" + (MANY - 1)), "written later");
+    assertThat(Finished.shell(Guest.of(large), "cat /usr/share/many/f" + (MANY - 1)).stdout())
+        .isEqualTo("written later");
+    assertThat(Files.getAttribute(last, "unix:nlink")).as("its names").isEqualTo(1);
   }
 
   /** What the engine keeps of a machine. */

@@ -145,11 +145,15 @@ final class Daemon {
     }
   }
 
-  /** Makes an image of one layer. */
-  void importImage(String repository, String tag, byte[] tar, String label) throws IOException {
+  /**
+   * Makes an image of one layer.
+   *
+   * @param name with its tag: of a tag that is given apart Podman takes no notice
+   */
+  void importImage(String name, byte[] tar, String label) throws IOException {
     String query =
-        "/images/create?fromSrc=-&repo=%s&tag=%s&changes=%s"
-            .formatted(encode(repository), encode(tag), encode("LABEL " + label));
+        "/images/create?fromSrc=-&repo=%s&changes=%s"
+            .formatted(encode(name), encode("LABEL " + label));
     check(socket.send("POST", path(query), "application/x-tar", tar, LONG));
   }
 

@@ -29,7 +29,7 @@ final class RootImages {
     making.lock();
     try {
       if (!daemon.hasImage(name)) {
-        daemon.importImage(REPOSITORY, layer.digest(), layer.tar(), LABEL);
+        daemon.importImage(name, layer.tar(), LABEL);
       }
       there.add(name);
       return name;

@@ -15,32 +15,34 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * A daemon that is there before anything of a class of tests begins and ends after all of it, by
- * when no container may be left.
+ * when no container may be left. Where {@code carrel.docker.host} names another, such as Podman's,
+ * that one is used, and stays.
  */
 final class OwnDaemon implements BeforeAllCallback, AfterAllCallback {
+  private static final @Nullable String OTHER = System.getProperty("carrel.docker.host");
+
   private @Nullable DockerDaemon daemon;
 
   @Override
   public void beforeAll(ExtensionContext context) throws IOException {
-    daemon = DockerDaemon.start();
+    if (OTHER == null) {
+      daemon = DockerDaemon.start();
+    }
   }
 
   @Override
   public void afterAll(ExtensionContext context) throws IOException {
-    try (DockerDaemon ending = running()) {
-      assertThat(ending.containers()).isEqualTo("[]");
+    try (DockerDaemon _ = daemon) {
+      assertThat(client().list(Map.of())).isEmpty();
     }
   }
 
   DaemonSettings settings() {
-    return new DaemonSettings(running().host(), Map.of(), Path.of("/nonexistent"));
+    String host = OTHER != null ? OTHER : Objects.requireNonNull(daemon, "not started").host();
+    return new DaemonSettings(host, Map.of(), Path.of("/nonexistent"));
   }
 
   Daemon client() {
     return Daemon.of(settings());
-  }
-
-  private DockerDaemon running() {
-    return Objects.requireNonNull(daemon, "the daemon was not started");
   }
 }

@@ -157,7 +157,10 @@ def hear(heard):
     """What a spare has to say; one that is over is ended."""
     word = os.read(heard, WORD)
     if word[:1] == OVER:
-        os.kill(int.from_bytes(word[1:], "little"), 9)
+        try:
+            os.kill(int.from_bytes(word[1:], "little"), 9)
+        except ProcessLookupError:
+            pass  # the sandbox that it had entered was deleted meanwhile, and it with that
     return word[:1]
 
 

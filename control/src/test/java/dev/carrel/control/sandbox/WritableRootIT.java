@@ -33,6 +33,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Packages installed into a running sandbox, and where they are seen afterwards. */
 final class WritableRootIT {
@@ -65,12 +67,14 @@ final class WritableRootIT {
 
   @BeforeEach
   void open() throws IOException {
-    fixture =
-        new ControlFixture(
-            "native",
-            settings ->
-                settings.withSandboxes(
-                    settings.sandboxes().withImages(Map.of("small", image.root()))));
+    fixture = on("native");
+  }
+
+  private static ControlFixture on(String engine) throws IOException {
+    return new ControlFixture(
+        engine,
+        settings ->
+            settings.withSandboxes(settings.sandboxes().withImages(Map.of("small", image.root()))));
   }
 
   @AfterEach
@@ -78,8 +82,12 @@ final class WritableRootIT {
     fixture.close();
   }
 
-  @Test
-  void installedPackageIsThereAfterAStopInAForkAndInASnapshotAndNowhereElse() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"native", "runc", "runsc"})
+  void installedPackageIsThereAfterAStopInAForkAndInASnapshotAndNowhereElse(String engine)
+      throws Exception {
+    fixture.close();
+    fixture = on(engine);
     Sandbox sandbox = create(overlay(null));
     Snapshot before = snapshots().create(ALICE, sandbox.id(), "before");
     install(sandbox);
@@ -140,12 +148,7 @@ final class WritableRootIT {
 
   @Test
   void engineWithoutItSaysSo() throws IOException {
-    try (var other =
-        new ControlFixture(
-            "process",
-            settings ->
-                settings.withSandboxes(
-                    settings.sandboxes().withImages(Map.of("small", image.root()))))) {
+    try (ControlFixture other = on("process")) {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(() -> other.control().sandboxes().create(ALICE, overlay(null)))
           .withMessageContaining("engine 'process' has read-only roots only")

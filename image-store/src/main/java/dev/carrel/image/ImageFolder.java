@@ -88,7 +88,7 @@ public final class ImageFolder {
       progress.step(
           stored.root().equals(order.lock().digest())
               ? "the image is the lock's, byte for byte"
-              : "the packages are the lock's, but some files are not the same: the lock's image was "
+              : "the packages are the lock's, but not all files are: its image was "
                   + order.lock().digest());
     }
     return stored;

@@ -18,6 +18,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -162,14 +163,21 @@ final class ProcessEngine implements Engine {
     try (Stream<Path> folders = Files.list(runDirectory)) {
       for (Path path : folders.toList()) {
         Optional<MachineFolder> other = MachineFolder.recognise(path);
-        if (other.isPresent()
-            && other.get().volume().equals(Optional.of(volume))
-            && other.get().guest().map(HostProcess::alive).orElse(true)) {
+        if (other.isPresent() && uses(other.get(), volume)) {
           throw new SandboxException(
               ErrorCode.WRONG_STATE,
               "start, volume: " + volume + " is in use by " + other.get().id());
         }
       }
+    }
+  }
+
+  private static boolean uses(MachineFolder machine, VolumeId volume) throws IOException {
+    try {
+      return machine.volume().equals(Optional.of(volume))
+          && machine.guest().map(HostProcess::alive).orElse(true);
+    } catch (NoSuchFileException e) {
+      return false; // removed since it was listed
     }
   }
 

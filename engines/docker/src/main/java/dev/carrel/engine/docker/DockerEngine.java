@@ -32,6 +32,7 @@ import java.io.IOException;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -406,12 +407,24 @@ final class DockerEngine implements Engine {
 
   private Optional<HostProcess> userOf(VolumeId volume) throws IOException {
     for (MachineFolder folder : folders()) {
-      MachineState state = folder.read();
-      if (volume.equals(state.volume()) && state.first().filter(HostProcess::alive).isPresent()) {
-        return state.first();
+      Optional<HostProcess> user = userOf(folder, volume);
+      if (user.isPresent()) {
+        return user;
       }
     }
     return Optional.empty();
+  }
+
+  private static Optional<HostProcess> userOf(MachineFolder folder, VolumeId volume)
+      throws IOException {
+    try {
+      MachineState state = folder.read();
+      return volume.equals(state.volume())
+          ? state.first().filter(HostProcess::alive)
+          : Optional.empty();
+    } catch (NoSuchFileException e) {
+      return Optional.empty(); // removed since it was listed
+    }
   }
 
   @Override

@@ -26,6 +26,7 @@ import dev.carrel.spi.Volumes;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -307,11 +308,19 @@ final class OciEngine implements Engine {
 
   private Optional<MachineFolder> userOf(VolumeId volume) throws IOException {
     for (MachineFolder folder : folders()) {
-      if (volume.equals(folder.read().volume()) && folder.end().isEmpty()) {
+      if (uses(folder, volume)) {
         return Optional.of(folder);
       }
     }
     return Optional.empty();
+  }
+
+  private static boolean uses(MachineFolder folder, VolumeId volume) throws IOException {
+    try {
+      return volume.equals(folder.read().volume()) && folder.end().isEmpty();
+    } catch (NoSuchFileException e) {
+      return false; // removed since it was listed
+    }
   }
 
   /** The process in whose view the machine's volume is mounted. */

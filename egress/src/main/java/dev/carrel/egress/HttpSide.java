@@ -10,6 +10,8 @@ final class HttpSide {
   private static final Duration NEXT_REQUEST = Duration.ofMinutes(2);
   private static final Duration HEAD = Duration.ofSeconds(30);
   private static final Duration OWN_ANSWER = Duration.ofMinutes(10);
+  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
+  private static final long MAX_UNREAD = 1 << 20;
 
   private final Session session;
   private final Wire client;
@@ -71,6 +73,7 @@ final class HttpSide {
     } catch (RefusedException e) {
       session.gate().refused("http", e);
       client.write(Denial.http(session.gate().sandbox(), null, e, true));
+      letGo();
       return false;
     }
     session.touch();
@@ -139,6 +142,15 @@ final class HttpSide {
   private boolean refuse(Asked asked, RefusedException why, boolean close) throws IOException {
     session.gate().refused(asked, why);
     client.write(Denial.http(session.gate().sandbox(), asked, why, close));
+    if (close) {
+      letGo();
+    }
     return !close;
+  }
+
+  /** Whoever is refused while still sending is to read why. */
+  private void letGo() throws IOException {
+    session.within(LAST_WORDS);
+    client.letGo(MAX_UNREAD);
   }
 }

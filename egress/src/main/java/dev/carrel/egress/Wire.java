@@ -124,6 +124,22 @@ final class Wire implements Closeable {
     return channel.isOpen();
   }
 
+  /**
+   * Says that no more will be written, and throws away what still comes, up to so much: to close
+   * with something unread would take the last answer away from who is to read it.
+   */
+  void letGo(long most) throws IOException {
+    if (channel instanceof SocketChannel) {
+      endOutput();
+      for (long left = most; left > 0; left -= input.remaining()) {
+        input.position(input.limit());
+        if (!fill()) {
+          return;
+        }
+      }
+    }
+  }
+
   /** What only a socket can do: the other direction stays open. */
   void endOutput() throws IOException {
     ((SocketChannel) channel).shutdownOutput();

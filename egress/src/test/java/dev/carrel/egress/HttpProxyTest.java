@@ -189,6 +189,19 @@ final class HttpProxyTest {
   }
 
   @Test
+  void whoIsRefusedWhileSendingCanReadWhy() throws IOException {
+    byte[] body = new byte[200_000];
+    try (Client client = fixture.connect()) {
+      client.send(
+          "PUT http://no.example/ HTTP/1.1\r\nHost: no.example\r\nContent-Length: %d\r\n\r\n"
+              .formatted(body.length));
+      assertThat(client.rest()).startsWith("HTTP/1.1 403");
+      // Who passes both directions on, as the relay does, would end both at a broken pipe.
+      client.send(body);
+    }
+  }
+
+  @Test
   void hostIsComparedInItsCanonicalForm() throws IOException {
     String port = fixture.web("").substring(1);
     for (String host : List.of("WEB.example", "web.example.", "Web.Example.")) {

@@ -180,7 +180,8 @@ child(struct plan *plan)
 		snprintf(egress, sizeof egress, "/run/carrel/egress%s", strrchr(plan->egress, '/'));
 	const uid_t user = plan->overlay ? 0 : INSIDE_UID;
 	struct guest_options options = {.listener = plan->listener, .uid = user, .gid = user,
-		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL, .ready = tell, .report = plan->report};
+		.own_uid = plan->map != MAP_SINGLE, .workspace = "/workspace", .egress = out ? egress : NULL, .ready = tell,
+		.report = plan->report};
 	_exit(guest_run(&options));
 }
 

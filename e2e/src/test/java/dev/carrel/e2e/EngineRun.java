@@ -42,6 +42,7 @@ final class EngineRun {
           "functional.CrashIT",
           "functional.AuditCrashIT",
           "functional.PackagesIT",
+          "functional.NotebookIT",
           "functional.GrpcClientsIT",
           "functional.SoakIT");
 

@@ -12,7 +12,6 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -294,19 +293,11 @@ final class ImagesCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
-        for (String name : names) {
-          server.carrel().images().delete(name);
-          deleted.add(name);
-        }
+        return new Deletion(session.console())
+            .each(names, server.carrel().images()::delete)
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", deleted));
-      } else {
-        deleted.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 

@@ -121,19 +121,11 @@ final class KeysCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
-        for (String id : ids) {
-          server.carrel().keys().delete(id);
-          deleted.add(id);
-        }
+        return new Deletion(session.console())
+            .each(ids, server.carrel().keys()::delete)
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", deleted));
-      } else {
-        deleted.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 }

@@ -1,6 +1,5 @@
 package dev.carrel.cli;
 
-import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.Installation;
 import dev.carrel.sdk.Measure;
 import dev.carrel.sdk.SandboxInfo;
@@ -343,21 +342,12 @@ final class SandboxCommand extends CommandGroup {
       if (all == !chosen.isEmpty()) {
         throw new CommandFailure("name sandboxes, or say --all");
       }
-      var deleted = new ArrayList<String>();
-      var failed = new LinkedHashMap<String, String>();
       try (Session.Connection server = session.connect()) {
         Sandboxes sandboxes = server.carrel().sandboxes();
-        for (String id : all ? everyId(sandboxes) : chosen) {
-          try (Progress _ = session.console().progress("deleting " + id)) {
-            sandboxes.delete(id);
-            deleted.add(id);
-          } catch (CarrelException e) {
-            failed.put(id, e.message());
-          }
-        }
+        return new Deletion(session.console())
+            .each(all ? everyId(sandboxes) : chosen, sandboxes::delete)
+            .told(common.json());
       }
-      report(deleted, failed);
-      return failed.isEmpty() ? 0 : Cli.FAILED;
     }
 
     private static List<String> everyId(Sandboxes sandboxes) {
@@ -369,16 +359,6 @@ final class SandboxCommand extends CommandGroup {
         page.items().forEach(info -> found.add(info.id()));
       } while (found.size() < page.total() && !page.items().isEmpty());
       return found;
-    }
-
-    private void report(List<String> deleted, Map<String, String> failed) {
-      Console console = session.console();
-      if (common.json()) {
-        console.json(Map.of("deleted", deleted, "failed", failed));
-        return;
-      }
-      deleted.forEach(console::line);
-      failed.forEach((id, why) -> console.error(console.safe(id) + ": " + why));
     }
   }
 

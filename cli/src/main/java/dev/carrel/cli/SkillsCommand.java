@@ -260,14 +260,10 @@ final class SkillsCommand extends CommandGroup {
     @Override
     public Integer call() {
       try (Session.Connection server = session.connect()) {
-        skills.forEach(server.carrel().skills()::delete);
+        return new Deletion(session.console())
+            .each(skills, server.carrel().skills()::delete)
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", skills));
-      } else {
-        skills.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 }

@@ -2,7 +2,6 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.Sandbox;
 import dev.carrel.sdk.SnapshotInfo;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -148,19 +147,11 @@ final class SnapshotCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
-        for (String id : ids) {
-          server.carrel().snapshots().delete(id);
-          deleted.add(id);
-        }
+        return new Deletion(session.console())
+            .each(ids, server.carrel().snapshots()::delete)
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", deleted));
-      } else {
-        deleted.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 }

@@ -156,19 +156,11 @@ final class VaultCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
-        for (String name : names) {
-          server.carrel().secrets().delete(space.name(), name);
-          deleted.add(name);
-        }
+        return new Deletion(session.console())
+            .each(names, name -> server.carrel().secrets().delete(space.name(), name))
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", deleted));
-      } else {
-        deleted.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 

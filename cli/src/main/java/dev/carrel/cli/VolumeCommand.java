@@ -104,19 +104,11 @@ final class VolumeCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      var deleted = new ArrayList<String>();
       try (Session.Connection server = session.connect()) {
-        for (String name : names) {
-          server.carrel().volumes().delete(name);
-          deleted.add(name);
-        }
+        return new Deletion(session.console())
+            .each(names, server.carrel().volumes()::delete)
+            .told(common.json());
       }
-      if (common.json()) {
-        session.console().json(Map.of("deleted", deleted));
-      } else {
-        deleted.forEach(session.console()::line);
-      }
-      return 0;
     }
   }
 }

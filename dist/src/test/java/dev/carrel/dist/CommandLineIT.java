@@ -209,6 +209,11 @@ class CommandLineIT {
         .contains("\"version\" : 2");
     assertThat(desk.carrel("vault", "rm", "POEM").out()).isEqualTo("POEM\n");
     assertThat(desk.carrel("vault", "rm", "POEM").err()).contains("no secret 'POEM'");
+    desk.carrel("vault", "add", "OTHER", "x-other-value");
+    Outcome partly = desk.carrel("vault", "rm", "POEM", "OTHER");
+    assertThat(partly.out()).as("one that is not there keeps none").isEqualTo("OTHER\n");
+    assertThat(partly.err()).contains("POEM: ");
+    assertThat(partly.code()).isEqualTo(125);
     String bound =
         desk.carrel("vault", "add", "--json", "POEM", "x-value", "--host", "A.example").out();
     assertThat(bound).contains("\"a.example\"");

@@ -8,6 +8,7 @@ import java.util.regex.Pattern;
 
 /** Carries bodies from one connection to another, piece by piece, never whole. */
 final class Bodies {
+  private static final int MUCH = 16 * 1024;
   private static final int MAX_LINE = 1024;
   private static final int MAX_TRAILERS = 16 * 1024;
   private static final Pattern CHUNK = Pattern.compile("([0-9a-fA-F]{1,15})(?:[ \t]*;.*)?");
@@ -123,8 +124,8 @@ final class Bodies {
     ByteBuffer piece = input.slice(input.position(), bytes);
     to.write(piece);
     input.position(input.position() + bytes);
-    // Behind a full buffer there is more than a copy should carry.
-    return bytes < input.capacity() ? bytes : bytes + to.move(from, most - bytes, meter);
+    // Behind much there is more, which no copy need carry.
+    return bytes < MUCH || bytes == most ? bytes : bytes + to.move(from, most - bytes, meter);
   }
 
   private static void copyChunks(Wire from, Outlet to, Meter meter)

@@ -12,6 +12,8 @@ import java.nio.channels.ClosedChannelException;
  */
 final class Splice {
   private static final int TURN = 16;
+  // Enough to wait with. A Unix socket tells of room when three quarters of it are free.
+  private static final int LITTLE = 4 * 1024;
 
   private final Wire from;
   private final Descriptor source;
@@ -65,7 +67,7 @@ final class Splice {
     // Nothing is in it: what was read before has been passed on.
     ByteBuffer buffer = from.input().clear();
     try {
-      pipe.read(buffer.limit((int) Math.min(most, buffer.capacity())));
+      pipe.read(buffer.limit((int) Math.min(most, LITTLE)));
       int bytes = buffer.flip().remaining();
       to.write(buffer);
       return bytes;

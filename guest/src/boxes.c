@@ -352,7 +352,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	else
 		boxes_settled(spawn, index);
 	if (box->state == BOX_RUNNING && box->attached)
-		boxes_prepare_spare(spawn);
+		boxes_prepare_spares(spawn);
 }
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */

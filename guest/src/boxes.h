@@ -13,6 +13,7 @@
 #include "volume.h"
 
 #define BOXES_MAX SLOTS_MAX
+#define SPARES 3 /* to make a volume takes as long as two creates */
 
 enum box_state { BOX_FREE, BOX_CREATING, BOX_RUNNING, BOX_DEAD, BOX_LEAVING };
 
@@ -85,7 +86,8 @@ struct spawn {
 	struct nursery *nursery;
 	struct job *jobs;
 	struct closers closers;
-	struct volume_spare spare;
+	struct volume_spare spares[SPARES];
+	int64_t spares_until; /* by now_ms, when they are dropped if nobody claims them */
 	int64_t volume_size; /* what was asked for last */
 	int used; /* boxes beyond this one were never used */
 };
@@ -142,10 +144,10 @@ bool boxes_volume_taken(struct spawn *spawn, const char *volume, struct failure 
 bool boxes_hold_volume(const struct spawn *spawn, int index);
 /* As boxes_destroy; its volume, if it has one, goes with it. */
 void boxes_discard(struct spawn *spawn, int index);
-/* Makes a volume ahead: whoever makes one sandbox with a volume may soon make another. */
-void boxes_prepare_spare(struct spawn *spawn);
+/* Makes volumes ahead: whoever makes one sandbox with a volume may soon make another, and who made two more of them. */
+void boxes_prepare_spares(struct spawn *spawn);
 /* As boxes_tick, for that. */
-int boxes_spare_tick(struct spawn *spawn);
+int boxes_spares_tick(struct spawn *spawn);
 
 /* Writes what is known of a running box to its folder. */
 bool boxes_record(const struct spawn *spawn, int index, struct failure *failure);

@@ -5,9 +5,22 @@
 
 #include "boxes.h"
 
-#define SPARE_MS 2000 /* a loop device and a mount are held by it */
+#define SPARES_MS 2000 /* loop devices and mounts are held by them */
 #define SPARE_REAP_MS 20
 #define VOLUME_MS 10000
+
+/* Of those of a size the one that has had the most time to become ready; else any. */
+static struct volume_spare *
+oldest_spare(struct spawn *spawn, int64_t size)
+{
+	struct volume_spare *found = NULL;
+	for (int i = 0; i < SPARES; i++) {
+		struct volume_spare *next = &spawn->spares[i];
+		if (next->pid > 0 && next->socket >= 0 && next->size == size && (found == NULL || next->since < found->since))
+			found = next;
+	}
+	return found == NULL ? &spawn->spares[0] : found;
+}
 
 bool
 boxes_start_mounter(struct spawn *spawn, int index, struct plan *plan, struct failure *failure)
@@ -28,7 +41,7 @@ boxes_start_mounter(struct spawn *spawn, int index, struct plan *plan, struct fa
 	if (plan->overlay)
 		snprintf(order.lower, sizeof order.lower, "%s", plan->image);
 	/* A spare knows of no image. */
-	box->mounter = plan->overlay ? 0 : volume_claim_spare(&spawn->spare, &order, &plan->volume, plan->report);
+	box->mounter = plan->overlay ? 0 : volume_claim_spare(oldest_spare(spawn, order.size), &order, &plan->volume, plan->report);
 	if (box->mounter == 0)
 		box->mounter = volume_start_mounter(&order, &plan->volume, plan->report, failure);
 	spawn->volume_size = order.size;
@@ -71,20 +84,32 @@ boxes_discard(struct spawn *spawn, int index)
 }
 
 void
-boxes_prepare_spare(struct spawn *spawn)
+boxes_prepare_spares(struct spawn *spawn)
 {
-	volume_start_spare(&spawn->spare, spawn->volumes, spawn->volume_size);
-	spawn->spare.until = now_ms() + SPARE_MS;
+	int64_t now = now_ms();
+	bool series = now < spawn->spares_until;
+	for (int i = 0; i < (series ? SPARES : 1); i++)
+		if (volume_start_spare(&spawn->spares[i], spawn->volumes, spawn->volume_size, !series))
+			spawn->spares[i].since = now;
+	spawn->spares_until = now + SPARES_MS;
 }
 
 int
-boxes_spare_tick(struct spawn *spawn)
+boxes_spares_tick(struct spawn *spawn)
 {
-	int64_t left = spawn->spare.until - now_ms();
-	if (spawn->spare.pid <= 0)
-		return -1;
-	if (left > 0 && spawn->spare.socket >= 0)
-		return (int)left;
-	volume_drop_spare(&spawn->spare);
-	return spawn->spare.pid > 0 ? SPARE_REAP_MS : -1;
+	int64_t left = spawn->spares_until - now_ms();
+	int wait = -1;
+	for (int i = 0; i < SPARES; i++) {
+		struct volume_spare *spare = &spawn->spares[i];
+		if (spare->pid <= 0)
+			continue;
+		int next = (int)left;
+		if (left <= 0 || spare->socket < 0) {
+			volume_drop_spare(spare);
+			next = spare->pid > 0 ? SPARE_REAP_MS : -1;
+		}
+		if (next >= 0 && (wait < 0 || next < wait))
+			wait = next;
+	}
+	return wait;
 }

@@ -260,7 +260,7 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 		int timeout = earlier(boxes_tick(spawn), boxes_freeze_tick(spawn));
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
 		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
-		timeout = earlier(timeout, boxes_spare_tick(spawn));
+		timeout = earlier(timeout, boxes_spares_tick(spawn));
 		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
 		if (idle && count == 0 && timeout == IDLE_MS)
 			spawn->leaving = true;

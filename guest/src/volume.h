@@ -80,11 +80,12 @@ struct volume_spare {
 	pid_t pid; /* with a closed socket: on its way out, to be reaped */
 	int socket;
 	int64_t size;
-	int64_t until; /* by now_ms, when it is dropped if nobody claims it */
+	int64_t since; /* when it was started, by its owner's clock */
 };
 
-/* Starts one unless there is one. A failure is no failure: then there is none. */
-void volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size);
+/* Starts one unless there is one; whether it did. A failure is no failure: then there is none. `sweep`: it first removes what
+ * others left whose process was killed. */
+bool volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size, bool sweep);
 
 /* As volume_start_mounter, by the one that is there: its pid, or 0 when there is none that fits. */
 pid_t volume_claim_spare(struct volume_spare *kept, const struct volume_order *order, int *socket, int report);

@@ -231,7 +231,7 @@ sweep_spares(int folder)
 
 /* A mounter that begins before anybody asks: with a new image, which gets the name of the volume when it is claimed. */
 static _Noreturn void
-spare(struct volume_order order, int socket)
+spare(struct volume_order order, int socket, bool sweep)
 {
 	struct answer answer = {0};
 	struct stat status;
@@ -241,7 +241,7 @@ spare(struct volume_order order, int socket)
 	keep_only(socket, 2);
 	snprintf(own, sizeof own, SPARE_NAME "%d", (int)getpid());
 	int folder = volume_folder(order.folder, &failed.failure);
-	if (folder >= 0)
+	if (folder >= 0 && sweep)
 		sweep_spares(folder);
 	int image = folder < 0 ? -1 : volume_open_as(folder, own, order.size, &failed.failure);
 	int mount = image < 0 ? -1 : volume_attach(image, &failed.failure);
@@ -266,27 +266,28 @@ spare(struct volume_order order, int socket)
 	deliver(&order, mount, answer);
 }
 
-void
-volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size)
+bool
+volume_start_spare(struct volume_spare *kept, const char *folder, int64_t size, bool sweep)
 {
 	struct volume_order order = {.size = size};
 	int ends[2];
 	if (kept->pid > 0 && (kept->socket >= 0 || waitpid(kept->pid, NULL, WNOHANG) == 0))
-		return;
+		return false;
 	*kept = (struct volume_spare){.socket = -1};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return;
+		return false;
 	snprintf(order.folder, sizeof order.folder, "%s", folder);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		spare(order, ends[0]);
+		spare(order, ends[0], sweep);
 	}
 	close(ends[0]);
 	if (pid > 0)
 		*kept = (struct volume_spare){.pid = pid, .socket = ends[1], .size = size};
 	else
 		close(ends[1]);
+	return pid > 0;
 }
 
 void

@@ -100,6 +100,16 @@ final class VolumesIT extends MachineTests {
   }
 
   @Test
+  void whoMakesASeriesFindsSeveralMadeAheadAndAllOfThemGo() {
+    start(on(VolumeId.random()));
+    start(on(VolumeId.random()));
+    Eventually.holds("more are made ahead", SOON, () -> spares() == 3);
+
+    Eventually.holds(
+        "they are gone", SOON, () -> spares() == 0 && Leftovers.loops(runDirectory()).size() == 2);
+  }
+
+  @Test
   void volumeMadeAheadOutlivesNoServer() {
     VolumeId volume = VolumeId.random();
     Machine machine = start(on(volume));

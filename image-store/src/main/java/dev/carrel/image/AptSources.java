@@ -9,8 +9,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -22,6 +25,7 @@ import java.util.stream.Stream;
  */
 record AptSources(String codename, List<String> lines) {
   private static final Pattern LINE = Pattern.compile("deb\\s+(?:\\[([^]]*)]\\s*)?(\\S+)\\s+(.+)");
+  private static final Pattern SIGNED_BY = Pattern.compile("signed-by=([^\\s\\]]+)");
 
   AptSources {
     lines = List.copyOf(lines);
@@ -57,6 +61,47 @@ record AptSources(String codename, List<String> lines) {
           "this host has no package sources of a Debian or Ubuntu release to build from");
     }
     return new AptSources(codename, lines);
+  }
+
+  /** As a file has them. */
+  String text() {
+    return String.join("\n", lines) + "\n";
+  }
+
+  /** The files that say who may sign, as far as the lines name any. */
+  Set<Path> keys() {
+    var files = new TreeSet<Path>();
+    for (String line : lines) {
+      SIGNED_BY
+          .matcher(line)
+          .results()
+          .flatMap(found -> Arrays.stream(found.group(1).split(",", -1)))
+          .filter(name -> name.startsWith("/"))
+          .forEach(name -> files.add(Path.of(name)));
+    }
+    return files;
+  }
+
+  /** The same, with those files where others have put them. */
+  AptSources signedBy(Map<Path, String> places) {
+    return new AptSources(
+        codename,
+        lines.stream()
+            .map(
+                line ->
+                    SIGNED_BY
+                        .matcher(line)
+                        .replaceAll(
+                            found ->
+                                Matcher.quoteReplacement(
+                                    "signed-by=" + moved(found.group(1), places))))
+            .toList());
+  }
+
+  private static String moved(String names, Map<Path, String> places) {
+    return Arrays.stream(names.split(",", -1))
+        .map(name -> name.startsWith("/") ? places.getOrDefault(Path.of(name), name) : name)
+        .collect(Collectors.joining(","));
   }
 
   /** The same suites as a snapshot has them. */

@@ -32,8 +32,12 @@ public final class ImageFolder {
   private final Path downloads;
   private final Registries registries;
 
-  private ImageFolder(Path folder, ImageLimits limits, @Nullable Path logins) throws IOException {
+  private final Builders builders;
+
+  private ImageFolder(Path folder, ImageLimits limits, @Nullable Path logins, Builders builders)
+      throws IOException {
     this.limits = limits;
+    this.builders = builders;
     unfinished = folder.resolve("unfinished");
     Path layerFolder = folder.resolve("layers");
     Path rootFolder = folder.resolve("roots");
@@ -59,8 +63,14 @@ public final class ImageFolder {
    * @param logins who we are to registries, as in Docker's {@code config.json}; null: nobody
    */
   public static ImageFolder open(Path folder, ImageLimits limits, @Nullable Path logins) {
+    return open(folder, limits, logins, Builders.usual());
+  }
+
+  /** The same, with a say in what images are built with. */
+  public static ImageFolder open(
+      Path folder, ImageLimits limits, @Nullable Path logins, Builders builders) {
     try {
-      return new ImageFolder(folder, limits, logins);
+      return new ImageFolder(folder, limits, logins, builders);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the folder of images " + folder, e);
     }
@@ -81,7 +91,8 @@ public final class ImageFolder {
   /** Builds an image from packages; what exactly it was built of is kept with it. */
   public Stored build(Recipe recipe, BuildOrder order, Progress progress)
       throws IOException, InterruptedException {
-    DebianBuild.Built built = new DebianBuild(layers, unfinished).build(recipe, order, progress);
+    DebianBuild.Built built =
+        new DebianBuild(layers, unfinished, builders).build(recipe, order, progress);
     Stored stored = assemble(List.of(built.layer()), progress);
     locks.put(stored.root(), built.lock().of(stored.root()));
     if (order.lock() != null && order.lock().digest() != null) {

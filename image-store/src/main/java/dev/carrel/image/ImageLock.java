@@ -52,6 +52,24 @@ public record ImageLock(
     packages = packages.stream().sorted().toList();
   }
 
+  /**
+   * Throws unless it is good for this release and this host's architecture.
+   *
+   * @param whose what has the release
+   */
+  void requireFor(String itsRelease, String whose) {
+    require("release", release, itsRelease, whose);
+    require("architecture", architecture, Platform.host().architecture(), "this host");
+  }
+
+  private static void require(String field, String locked, String found, String whose) {
+    if (!locked.equals(found)) {
+      throw SandboxException.invalid(
+              "lock." + field, "the lock is for %s, and %s is %s".formatted(locked, whose, found))
+          .withHint("a lock is good for one release and one architecture");
+    }
+  }
+
   /** The same, with the image that came of it. */
   ImageLock of(Digest made) {
     return new ImageLock(image, release, architecture, sourceDateEpoch, snapshot, made, packages);

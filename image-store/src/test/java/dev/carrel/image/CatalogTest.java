@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -92,5 +93,21 @@ class CatalogTest {
     assertThatThrownBy(() -> AptSources.of(etc))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("no package sources");
+  }
+
+  @Test
+  void keysCanBeElsewhere() {
+    var sources =
+        new AptSources(
+            "sid",
+            List.of(
+                "deb [arch=amd64 signed-by=/a/key.gpg,/b/$1.asc] http://mirror.example/debian sid main",
+                "deb http://mirror.example/debian sid-updates main"));
+
+    assertThat(sources.keys()).containsExactly(Path.of("/a/key.gpg"), Path.of("/b/$1.asc"));
+    assertThat(sources.signedBy(Map.of(Path.of("/b/$1.asc"), "/c/$2.asc")).lines())
+        .containsExactly(
+            "deb [arch=amd64 signed-by=/a/key.gpg,/c/$2.asc] http://mirror.example/debian sid main",
+            "deb http://mirror.example/debian sid-updates main");
   }
 }

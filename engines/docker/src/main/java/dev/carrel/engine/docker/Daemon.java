@@ -21,6 +21,7 @@ final class Daemon {
   private static final Duration QUICK = Duration.ofSeconds(20);
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final int SHOWN = 500;
+  private static final int MAX_REFUSAL = 64 << 10;
   private static final int SHOWN_LOG = 800;
   private static final String JSON = "application/json";
 
@@ -134,8 +135,16 @@ final class Daemon {
   }
 
   boolean hasImage(String name) throws IOException {
+    return found(() -> call("GET", path("/images/" + encode(name) + "/json"), QUICK));
+  }
+
+  private interface Question {
+    JsonNode ask() throws IOException;
+  }
+
+  private static boolean found(Question question) throws IOException {
     try {
-      call("GET", path("/images/" + encode(name) + "/json"), QUICK);
+      question.ask();
       return true;
     } catch (DaemonException e) {
       if (e.isNotFound()) {
@@ -209,7 +218,43 @@ final class Daemon {
                 "label",
                 filters(labels)));
     String query = "/events?since=" + encode(since) + "&filters=" + encode(filters);
-    return socket.open(path(query));
+    return socket.open("GET", path(query));
+  }
+
+  /** Whether there is a network of this name. */
+  boolean hasNetwork(String name) throws IOException {
+    return found(() -> call("GET", path("/networks/" + encode(name)), QUICK));
+  }
+
+  /** Fetches an image; one JSON object after the other tells how it comes. */
+  DaemonSocket.Stream pull(String name) throws IOException {
+    return stream("POST", "/images/create?fromImage=" + encode(name));
+  }
+
+  /** Everything that its processes say, until the last of them has ended. */
+  DaemonSocket.Stream follow(String name) throws IOException {
+    return stream("GET", "/containers/" + name + "/logs?follow=1&stdout=1&stderr=1");
+  }
+
+  /** The status of its first process, which must end in this time. */
+  int awaitEnd(String name, Duration most) throws IOException {
+    return call("POST", path("/containers/" + name + "/wait"), most).path("StatusCode").asInt(-1);
+  }
+
+  /** A file or folder as a tar. */
+  DaemonSocket.Stream read(String name, String path) throws IOException {
+    return stream("GET", "/containers/" + name + "/archive?path=" + encode(path));
+  }
+
+  /** Unpacks a tar in the root. */
+  void write(String name, byte[] tar) throws IOException {
+    String target = "/containers/" + name + "/archive?path=" + encode("/");
+    check(socket.send("PUT", path(target), "application/x-tar", tar, LONG));
+  }
+
+  /** All of its files as a tar. */
+  DaemonSocket.Stream export(String name) throws IOException {
+    return stream("GET", "/containers/" + name + "/export");
   }
 
   /** The last that its first process said. */
@@ -222,6 +267,17 @@ final class Daemon {
 
   private static List<String> filters(Map<String, String> labels) {
     return labels.entrySet().stream().map(e -> e.getKey() + "=" + e.getValue()).sorted().toList();
+  }
+
+  /** An answer that begins to come. */
+  private DaemonSocket.Stream stream(String method, String target) throws IOException {
+    DaemonSocket.Stream stream = socket.open(method, path(target));
+    if (stream.status() < 400) {
+      return stream;
+    }
+    try (stream) {
+      throw refusal(stream.status(), stream.body().readNBytes(MAX_REFUSAL));
+    }
   }
 
   private void post(String target, String json, Duration most) throws IOException {
@@ -242,15 +298,19 @@ final class Daemon {
     if (reply.status() < 400) {
       return reply.body();
     }
-    String text = new String(reply.body(), StandardCharsets.UTF_8);
+    throw refusal(reply.status(), reply.body());
+  }
+
+  private DaemonException refusal(int status, byte[] body) {
+    String text = new String(body, StandardCharsets.UTF_8);
     String message;
     try {
       message = mapper.readTree(text).path("message").asText(text);
     } catch (JsonProcessingException e) {
       message = text;
     }
-    throw new DaemonException(
-        reply.status(), Text.printable(message.replace('\n', ' '), SHOWN) + " (from the daemon)");
+    return new DaemonException(
+        status, Text.printable(message.replace('\n', ' '), SHOWN) + " (from the daemon)");
   }
 
   private String path(String target) throws IOException {

@@ -29,6 +29,37 @@ record DaemonSocket(Path path) {
     }
   }
 
+  /**
+   * Hangs up when the time is over. A blocking channel knows no timeout; closing it ends whoever
+   * waits on it.
+   */
+  static final class Deadline implements AutoCloseable {
+    private final CompletableFuture<Boolean> over = new CompletableFuture<>();
+
+    Deadline(SocketChannel channel, Duration most) {
+      var _ =
+          over.completeOnTimeout(true, most.toMillis(), TimeUnit.MILLISECONDS)
+              .thenAccept(_ -> hangUp(channel));
+    }
+
+    boolean isOver() {
+      return over.isDone() && !over.isCancelled();
+    }
+
+    @Override
+    public void close() {
+      over.cancel(false);
+    }
+
+    private static void hangUp(SocketChannel channel) {
+      try {
+        channel.close();
+      } catch (IOException e) {
+        throw new IllegalStateException(e); // closing a socket has nothing to lose
+      }
+    }
+  }
+
   /** An answer that is whole. */
   static final class Reply {
     private final int status;
@@ -55,33 +86,27 @@ record DaemonSocket(Path path) {
   Reply send(String method, String target, String type, byte[] body, Duration most)
       throws IOException {
     try (SocketChannel channel = connect()) {
-      // A blocking channel knows no timeout; closing it ends whoever waits on it.
-      var deadline = new CompletableFuture<Boolean>();
-      var _ =
-          deadline
-              .completeOnTimeout(true, most.toMillis(), TimeUnit.MILLISECONDS)
-              .thenAccept(_ -> hangUp(channel));
-      try (Stream stream = exchange(channel, method, target, type, body)) {
+      var deadline = new Deadline(channel, most);
+      try (deadline;
+          Stream stream = exchange(channel, method, target, type, body)) {
         byte[] answer = stream.body().readNBytes(MAX_BODY + 1);
         if (answer.length > MAX_BODY) {
           throw new IOException("the daemon answers with more than " + MAX_BODY + " bytes");
         }
         return new Reply(stream.status(), answer);
       } catch (IOException e) {
-        throw deadline.isDone()
+        throw deadline.isOver()
             ? new IOException("the daemon gave no answer in " + most.toSeconds() + " s", e)
             : e;
-      } finally {
-        deadline.cancel(false);
       }
     }
   }
 
-  /** An answer without an end; closing it ends it. */
-  Stream open(String target) throws IOException {
+  /** An answer without an end, or a long one; closing it ends it. */
+  Stream open(String method, String target) throws IOException {
     SocketChannel channel = connect();
     try {
-      return exchange(channel, "GET", target, "application/json", new byte[0]);
+      return exchange(channel, method, target, "application/json", new byte[0]);
     } catch (IOException | RuntimeException e) {
       channel.close();
       throw e;
@@ -90,14 +115,6 @@ record DaemonSocket(Path path) {
 
   private SocketChannel connect() throws IOException {
     return SocketChannel.open(UnixDomainSocketAddress.of(path));
-  }
-
-  private static void hangUp(SocketChannel channel) {
-    try {
-      channel.close();
-    } catch (IOException e) {
-      throw new IllegalStateException(e); // closing a socket has nothing to lose
-    }
   }
 
   private static Stream exchange(

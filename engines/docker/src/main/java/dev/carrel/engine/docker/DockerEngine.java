@@ -466,7 +466,7 @@ final class DockerEngine implements Engine {
     for (JsonNode container : daemon.list(labels)) {
       String id = container.path("Labels").path(Labels.SANDBOX).asText("");
       if (!known.contains(new SandboxId(id))) {
-        remains.removeContainer(container.path("Id").asText());
+        Remains.removeContainer(daemon, container.path("Id").asText());
       }
     }
   }

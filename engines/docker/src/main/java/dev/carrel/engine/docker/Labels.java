@@ -8,6 +8,9 @@ import java.util.Map;
 final class Labels {
   static final String SANDBOX = "dev.carrel.sandbox";
 
+  /** On containers that are no machines: images are built in them. */
+  private static final String BUILD = "dev.carrel.build";
+
   private static final String ENGINE = "dev.carrel.engine";
 
   /**
@@ -20,6 +23,10 @@ final class Labels {
 
   static Map<String, String> ofServer(Kind kind, Path runDirectory) {
     return Map.of(ENGINE, kind.engineName(), OWNER, runDirectory.toString());
+  }
+
+  static Map<String, String> ofBuild(Path runDirectory) {
+    return Map.of(BUILD, "1", OWNER, runDirectory.toString());
   }
 
   static Map<String, String> ofMachine(Kind kind, Path runDirectory, SandboxId id) {

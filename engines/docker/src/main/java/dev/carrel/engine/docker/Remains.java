@@ -39,7 +39,7 @@ final class Remains {
     if (folder.kind() == Kind.GVISOR && state.first().isPresent()) {
       kill(state.first().get());
     }
-    removeContainer(folder.container());
+    removeContainer(daemon, folder.container());
     if (state.first().isPresent()
         && !Patience.until(PATIENCE, () -> !state.first().get().alive())) {
       throw new IOException("its first process does not end: " + state.first().get());
@@ -70,7 +70,7 @@ final class Remains {
   }
 
   /** Returns when the daemon has no such container any more. */
-  void removeContainer(String name) throws IOException {
+  static void removeContainer(Daemon daemon, String name) throws IOException {
     for (int i = 0; ; i++) {
       try {
         daemon.remove(name);

@@ -148,6 +148,7 @@ public final class DockerDaemon implements AutoCloseable {
       removeContainers();
     } finally {
       stop();
+      unmount();
       removeGroups();
       Leftovers.delete(folder);
     }
@@ -193,6 +194,21 @@ public final class DockerDaemon implements AutoCloseable {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The host's network namespace stays mounted where a container has been in it. */
+  private void unmount() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/mountinfo"))) {
+      String place = line.split(" ", -1)[4];
+      if (!place.startsWith(folder + "/")) {
+        continue;
+      }
+      try {
+        new ProcessBuilder("umount", place).inheritIO().start().waitFor();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 

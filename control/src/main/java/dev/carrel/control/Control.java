@@ -48,6 +48,7 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Workshop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -102,7 +103,11 @@ public final class Control implements AutoCloseable {
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
 
-  private Control(ControlSettings settings, List<Engine> engineList, InstantSource clock) {
+  private Control(
+      ControlSettings settings,
+      List<Engine> engineList,
+      List<Workshop> workshops,
+      InstantSource clock) {
     engines = new Engines(engineList, settings.sandboxes());
     database =
         Database.open(
@@ -130,6 +135,7 @@ public final class Control implements AutoCloseable {
     images =
         new Images(
             settings.images(),
+            workshops,
             live::sandboxes,
             settings.dataDirectory().resolve("images"),
             database,
@@ -240,16 +246,21 @@ public final class Control implements AutoCloseable {
   }
 
   /** Takes the engines over: closing this closes them. */
-  public static Control open(ControlSettings settings, List<Engine> engines) {
-    return open(settings, engines, SteadyClock.system());
+  public static Control open(
+      ControlSettings settings, List<Engine> engines, List<Workshop> workshops) {
+    return open(settings, engines, workshops, SteadyClock.system());
   }
 
   /**
-   * As {@link #open(ControlSettings, List)}.
+   * As {@link #open(ControlSettings, List, List)}.
    *
    * @param clock what the ends of sandboxes are decided by
    */
-  static Control open(ControlSettings settings, List<Engine> engines, InstantSource clock) {
+  static Control open(
+      ControlSettings settings,
+      List<Engine> engines,
+      List<Workshop> workshops,
+      InstantSource clock) {
     try {
       // Commands, output and variables of sandboxes are in it: nobody else may look.
       java.nio.file.Files.createDirectories(
@@ -258,7 +269,7 @@ public final class Control implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException("cannot create " + settings.dataDirectory(), e);
     }
-    return new Control(settings, engines, clock);
+    return new Control(settings, engines, workshops, clock);
   }
 
   /** What an administrator may change while this runs. */

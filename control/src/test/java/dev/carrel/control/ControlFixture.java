@@ -131,7 +131,10 @@ public final class ControlFixture implements AutoCloseable {
     var defaults = ControlSettings.defaults(data(), lib);
     var settings = defaults.withSandboxes(defaults.sandboxes().withEngines(engine, Set.of(engine)));
     return Control.open(
-        change.apply(settings), List.of(wrapping.apply(engine(engine, run(), lib))), clock);
+        change.apply(settings),
+        List.of(wrapping.apply(engine(engine, run(), lib))),
+        List.of(),
+        clock);
   }
 
   public static Engine engine(String name, Path run, Path lib) {

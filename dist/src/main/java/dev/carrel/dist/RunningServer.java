@@ -10,6 +10,8 @@ import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Workshop;
+import dev.carrel.spi.WorkshopProvider;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -38,8 +40,8 @@ final class RunningServer implements AutoCloseable {
     Control control = null;
     try {
       TokenFile tokens = TokenFile.openOrCreate(data.tokenFile());
-      List<Engine> engines = engines(configuration);
-      control = Control.open(configuration.control(), engines);
+      EngineSettings settings = engineSettings(configuration);
+      control = Control.open(configuration.control(), engines(settings), workshops(settings));
       CarrelServer server =
           CarrelServer.start(configuration.server(), configuration.grpc(), control, tokens);
       return new RunningServer(data, control, server);
@@ -52,20 +54,30 @@ final class RunningServer implements AutoCloseable {
     }
   }
 
-  private static List<Engine> engines(Configuration configuration) {
-    var settings =
-        new EngineSettings(
-            configuration.storage().run(),
-            configuration.control().dataDirectory().resolve("volumes"),
-            configuration.control().libDirectory(),
-            configuration.engine().allowMissing(),
-            configuration.engine().warm(),
-            configuration.engine().daemon());
+  private static EngineSettings engineSettings(Configuration configuration) {
+    return new EngineSettings(
+        configuration.storage().run(),
+        configuration.control().dataDirectory().resolve("volumes"),
+        configuration.control().libDirectory(),
+        configuration.engine().allowMissing(),
+        configuration.engine().warm(),
+        configuration.engine().daemon());
+  }
+
+  private static List<Engine> engines(EngineSettings settings) {
     var engines = new ArrayList<Engine>();
     for (EngineProvider provider : ServiceLoader.load(EngineProvider.class)) {
       engines.add(provider.create(settings));
     }
     return engines;
+  }
+
+  private static List<Workshop> workshops(EngineSettings settings) {
+    var workshops = new ArrayList<Workshop>();
+    for (WorkshopProvider provider : ServiceLoader.load(WorkshopProvider.class)) {
+      workshops.add(provider.create(settings));
+    }
+    return workshops;
   }
 
   URI address() {

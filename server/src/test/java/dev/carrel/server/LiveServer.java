@@ -127,7 +127,7 @@ public final class LiveServer implements AutoCloseable {
       ControlSettings defaults = ControlSettings.defaults(directory.resolve("data"), lib);
       var processOnly =
           defaults.withSandboxes(defaults.sandboxes().withEngines("process", Set.of("process")));
-      Control control = Control.open(tuning.tune(processOnly), List.of(engine));
+      Control control = Control.open(tuning.tune(processOnly), List.of(engine), List.of());
       var server =
           CarrelServer.start(
               settings,

@@ -8,6 +8,7 @@ import dev.carrel.control.sandbox.SandboxJournal;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
 import dev.carrel.image.BuildOrder;
+import dev.carrel.image.Builders;
 import dev.carrel.image.Catalog;
 import dev.carrel.image.Digest;
 import dev.carrel.image.ImageFolder;
@@ -22,6 +23,7 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
+import dev.carrel.spi.Workshop;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -44,16 +46,20 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The images of this server. Everybody may see them, administrators may change them: an image is
  * every tenant's. Safe for many threads.
  */
 public final class Images implements RootImages, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Images.class);
   private static final Pattern NAME = Pattern.compile("[a-z0-9]+(?:[._/:@-]+[A-Za-z0-9]+)*");
   private static final int MAX_NAME = 200;
 
   private final ImageFolder folder;
+  private final Builders builders;
   private final ImageStore store;
   private final ImageJobs jobs;
   private final Map<String, Recipe> catalog = Catalog.load();
@@ -67,9 +73,11 @@ public final class Images implements RootImages, AutoCloseable {
 
   /**
    * @param directory where the files of images are
+   * @param workshops where images can be built beside this host itself
    */
   public Images(
       ImageSettings imageSettings,
+      List<Workshop> workshops,
       Supplier<SandboxSettings> settings,
       Path directory,
       Database database,
@@ -78,10 +86,22 @@ public final class Images implements RootImages, AutoCloseable {
     this.snapshot = imageSettings.snapshot();
     this.journal = journal;
     this.store = new ImageStore(database);
-    this.folder = ImageFolder.open(directory, imageSettings.limits(), imageSettings.authFile());
+    this.builders = new Builders(imageSettings.builder(), imageSettings.buildBase(), workshops);
+    this.folder =
+        ImageFolder.open(directory, imageSettings.limits(), imageSettings.authFile(), builders);
     this.jobs = new ImageJobs(directory.resolve("logs"), imageSettings.maxJobs());
     store.failUnfinished(Instant.now());
     refresh();
+    Thread.ofVirtual().name("image-sweep").start(this::sweepBuilders);
+  }
+
+  /** Nobody waits for it: a daemon may be slow to answer, and what is there does no harm. */
+  private void sweepBuilders() {
+    try {
+      builders.sweep();
+    } catch (IOException e) {
+      LOG.warn("what earlier builds left could not be removed: {}", e.getMessage());
+    }
   }
 
   /** Called after an image has changed; must be quick. */
@@ -207,6 +227,11 @@ public final class Images implements RootImages, AutoCloseable {
         free && order.snapshot() == null ? new BuildOrder(snapshot, order.lock()) : order;
     jobs.start(name, progress -> folder.build(recipe, whole, progress), ending(name));
     return get(name);
+  }
+
+  /** What images of the catalog can be built with here; asks, where there is somebody to ask. */
+  public List<Builders.Finding> builders() {
+    return builders.findings();
   }
 
   /** What exactly an image was built of. */

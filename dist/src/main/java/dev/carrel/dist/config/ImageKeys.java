@@ -2,6 +2,7 @@ package dev.carrel.dist.config;
 
 import dev.carrel.control.image.ImageSettings;
 import dev.carrel.image.ImageLimits;
+import dev.carrel.image.Reference;
 import dev.carrel.image.Snapshot;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxException;
@@ -23,7 +24,17 @@ final class ImageKeys {
             settings.number("image.max-ratio", limits.maxRatio(), 2, 1 << 20)),
         settings.path("image.auth-file").orElse(null),
         settings.number("image.max-jobs", usual.maxJobs(), 1, 64),
-        snapshot(settings.text("image.snapshot", "")));
+        snapshot(settings.text("image.snapshot", "")),
+        settings.choice("image.builder", usual.builder()),
+        reference(settings.text("image.build-base", "")));
+  }
+
+  private static @Nullable Reference reference(String name) {
+    try {
+      return name.isEmpty() ? null : Reference.parse(name);
+    } catch (SandboxException e) {
+      throw new ConfigurationException("image.build-base: " + e.message());
+    }
   }
 
   private static @Nullable Snapshot snapshot(String address) {

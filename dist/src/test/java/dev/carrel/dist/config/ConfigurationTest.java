@@ -25,7 +25,9 @@ import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Rule;
+import dev.carrel.image.Builders;
 import dev.carrel.image.ImageLimits;
+import dev.carrel.image.Reference;
 import dev.carrel.image.Snapshot;
 import dev.carrel.server.ServerSettings;
 import dev.carrel.server.grpc.GrpcSettings;
@@ -206,7 +208,9 @@ class ConfigurationTest {
             "image.max-ratio", "802",
             "image.auth-file", "/srv/auth.json",
             "image.max-jobs", "8",
-            "image.snapshot", "https://mirror.example/{archive}/20250520T000000Z"));
+            "image.snapshot", "https://mirror.example/{archive}/20250520T000000Z",
+            "image.builder", "docker",
+            "image.build-base", "mirror.example/debian:12"));
     ALL.putAll(
         Map.of(
             "audit.enabled", "false",
@@ -547,7 +551,10 @@ class ConfigurationTest {
                 new ImageLimits(DataSize.ofMebibytes(800), 801, 802),
                 Path.of("/srv/auth.json"),
                 8,
-                new Snapshot("https://mirror.example/{archive}/20250520T000000Z")));
+                new Snapshot("https://mirror.example/{archive}/20250520T000000Z"),
+                Builders.Choice.DOCKER,
+                Reference.parse("mirror.example/debian:12")));
+    assertThat(usual.control().images()).isEqualTo(ImageSettings.defaults());
   }
 
   @Test

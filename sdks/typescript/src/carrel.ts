@@ -10,6 +10,7 @@ import {
   type EngineInfo,
   type Event,
   type Health,
+  type ImageBuilder,
   type PoolInfo,
   type QueueStatus,
   type SandboxOptions,
@@ -33,6 +34,7 @@ import {
   readEngineInfo,
   readEvent,
   readHealth,
+  readImageBuilder,
   readPoolInfo,
   readQueueStatus,
   readSandboxPage,
@@ -103,6 +105,11 @@ export class Carrel {
   /** What the server can start sandboxes with, and what isolation each would really apply. */
   async engines(): Promise<EngineInfo[]> {
     return (await this.transport.get("/api/v1/engines")).engines.map(readEngineInfo);
+  }
+
+  /** What the server can build images of the catalog with. */
+  async imageBuilders(): Promise<ImageBuilder[]> {
+    return (await this.transport.get("/api/v1/engines")).builders.map(readImageBuilder);
   }
 
   /** Languages that contexts exist for. */

@@ -727,10 +727,12 @@ export const readEngineInfo = (wire: Wire): EngineInfo => ({
 /** `EngineList` of the contract. */
 export interface EngineList {
   engines: EngineInfo[];
+  builders: ImageBuilder[];
 }
 
 export const readEngineList = (wire: Wire): EngineList => ({
   engines: ((items: Wire[]) => items.map(readEngineInfo))(wire.engines),
+  builders: ((items: Wire[]) => items.map(readImageBuilder))(wire.builders),
 });
 
 /** `EnvelopeSignature` of the contract. */
@@ -1303,6 +1305,23 @@ export const readImageInfo = (wire: Wire): ImageInfo => ({
   usable: wire.usable,
   failure: wire.failure,
   updatedAt: optional(time, wire.updated_at),
+});
+
+/** One way to build images of the catalog. */
+export interface ImageBuilder {
+  name: string;
+  usable: boolean;
+  /** Whether a build would go this way now. */
+  used: boolean;
+  /** Where it is, or what it begins with; where it cannot be used, why and what to do. */
+  detail: string;
+}
+
+export const readImageBuilder = (wire: Wire): ImageBuilder => ({
+  name: wire.name,
+  usable: wire.usable,
+  used: wire.used,
+  detail: wire.detail,
 });
 
 /** `ImageList` of the contract. */

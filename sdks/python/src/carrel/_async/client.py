@@ -13,6 +13,7 @@ from ..generated.types import (
     EngineInfo,
     Event,
     Health,
+    ImageBuilder,
     PoolInfo,
     QueueStatus,
     SandboxOptions,
@@ -66,6 +67,10 @@ class AsyncCarrel:
     async def engines(self) -> list[EngineInfo]:
         """What the server can start sandboxes with, and what isolation each would really apply."""
         return [EngineInfo.from_wire(one) for one in (await self._transport.get("/api/v1/engines"))["engines"]]
+
+    async def image_builders(self) -> list[ImageBuilder]:
+        """What the server can build images of the catalog with."""
+        return [ImageBuilder.from_wire(one) for one in (await self._transport.get("/api/v1/engines"))["builders"]]
 
     async def languages(self) -> list[str]:
         """Languages that contexts exist for."""

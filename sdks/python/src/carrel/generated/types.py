@@ -81,6 +81,7 @@ __all__ = [
     "HostOptions",
     "HostResult",
     "HostWritten",
+    "ImageBuilder",
     "ImageInfo",
     "ImageList",
     "ImageLock",
@@ -967,11 +968,13 @@ class EngineInfo:
 class EngineList:
     """`EngineList` of the contract."""
     engines: list[EngineInfo]
+    builders: list[ImageBuilder]
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
         return cls(
             engines=(lambda items: [EngineInfo.from_wire(item) for item in items])(wire["engines"]),
+            builders=(lambda items: [ImageBuilder.from_wire(item) for item in items])(wire["builders"]),
         )
 
 
@@ -1631,6 +1634,26 @@ class ImageInfo:
             usable=wire["usable"],
             failure=wire["failure"],
             updated_at=optional(time, wire["updated_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class ImageBuilder:
+    """One way to build images of the catalog."""
+    name: str
+    usable: bool
+    used: bool
+    """Whether a build would go this way now."""
+    detail: str
+    """Where it is, or what it begins with; where it cannot be used, why and what to do."""
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Self:
+        return cls(
+            name=wire["name"],
+            usable=wire["usable"],
+            used=wire["used"],
+            detail=wire["detail"],
         )
 
 

@@ -2,6 +2,7 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.EngineInfo;
+import dev.carrel.sdk.ImageBuilder;
 import dev.carrel.sdk.Measure;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,6 +46,7 @@ final class DoctorCommand implements Callable<Integer> {
       String version,
       Map<String, String> host,
       List<EngineInfo> engines,
+      List<ImageBuilder> builders,
       @Nullable String engineProblem,
       List<ToolFinding> tools,
       List<String> remedies) {
@@ -73,16 +75,18 @@ final class DoctorCommand implements Callable<Integer> {
 
   private Findings look() throws InterruptedException {
     List<EngineInfo> engines = List.of();
+    List<ImageBuilder> builders = List.of();
     String problem = null;
     try (Session.Connection server = session.connectForOneRun()) {
       engines = server.carrel().engines();
+      builders = server.carrel().imageBuilders();
     } catch (CarrelException e) {
       problem = e.message();
     } catch (CommandFailure e) {
       problem = e.getMessage();
     }
     return new Findings(
-        session.host().version(), host(), engines, problem, tools(), remedies(engines));
+        session.host().version(), host(), engines, builders, problem, tools(), remedies(engines));
   }
 
   /** Root needs none of them. */
@@ -142,6 +146,11 @@ final class DoctorCommand implements Callable<Integer> {
       console.line("  " + console.styled(Console.Style.BAD, "✗ ") + findings.engineProblem());
     }
     findings.engines().forEach(this::show);
+    if (!findings.builders().isEmpty()) {
+      heading("Building images of the catalog");
+      console.table(
+          List.of(), findings.builders().stream().map(one -> builderRow(console, one)).toList());
+    }
     heading("Programs");
     console.table(
         List.of(), findings.tools().stream().map(tool -> toolRow(console, tool)).toList());
@@ -193,6 +202,15 @@ final class DoctorCommand implements Callable<Integer> {
     Console console = session.console();
     console.line("");
     console.line(console.styled(Console.Style.STRONG, text));
+  }
+
+  private static List<String> builderRow(Console console, ImageBuilder builder) {
+    String mark =
+        builder.usable()
+            ? console.styled(Console.Style.GOOD, "✓ ")
+            : console.styled(Console.Style.FAINT, "– ");
+    String state = builder.used() ? "used" : builder.usable() ? "usable" : "not usable";
+    return List.of("  " + mark + builder.name(), state, console.safe(builder.detail()));
   }
 
   private static List<String> toolRow(Console console, ToolFinding tool) {

@@ -387,7 +387,13 @@ class CommandLineIT {
             outcome.code() == 0
                 ? "This host can run untrusted code in isolation."
                 : "No engine here isolates.");
-    assertThat(desk.carrel("doctor", "--json").out()).contains("\"engines\" : [");
+    assertThat(outcome.out())
+        .as("what images can be built with, usable or not")
+        .contains("Building images of the catalog")
+        .containsPattern("mmdebstrap +(used|not usable) ")
+        .containsPattern("docker +(used|usable|not usable) ");
+    assertThat(desk.carrel("doctor", "--json").out())
+        .contains("\"engines\" : [", "\"builders\" : [");
   }
 
   @Test

@@ -188,6 +188,11 @@ public final class Carrel implements AutoCloseable {
     return transport.get("/api/v1/engines", ENGINES).engines();
   }
 
+  /** What the server can build images of the catalog with. */
+  public List<ImageBuilder> imageBuilders() {
+    return transport.get("/api/v1/engines", ENGINES).builders();
+  }
+
   /** Languages that contexts exist for. */
   public List<String> languages() {
     return transport.get("/api/v1/languages", LANGUAGES).languages().stream()
@@ -253,5 +258,5 @@ public final class Carrel implements AutoCloseable {
 
   private record PresetList(Map<String, List<String>> presets) {}
 
-  private record EngineList(List<EngineInfo> engines) {}
+  private record EngineList(List<EngineInfo> engines, List<ImageBuilder> builders) {}
 }

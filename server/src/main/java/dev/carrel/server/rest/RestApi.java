@@ -29,7 +29,7 @@ public final class RestApi {
   }
 
   public void addTo(Router router) {
-    new ServerRoutes(control.engines(), metrics).addTo(router);
+    new ServerRoutes(control.engines(), control.images(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
     new SandboxRoutes(
             control.sandboxes(), control.furnishings(), control.skills(), control.budgets())

@@ -1,6 +1,8 @@
 package dev.carrel.server.rest;
 
+import dev.carrel.control.image.Images;
 import dev.carrel.control.sandbox.Engines;
+import dev.carrel.image.Builders;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Json;
 import dev.carrel.server.http.Router;
@@ -19,11 +21,13 @@ final class ServerRoutes {
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
   private final Engines engines;
+  private final Images images;
   private final Metrics metrics;
   private final byte[] health = Json.bytes(new Health("ok", Version.CURRENT));
 
-  ServerRoutes(Engines engines, Metrics metrics) {
+  ServerRoutes(Engines engines, Images images, Metrics metrics) {
     this.engines = engines;
+    this.images = images;
     this.metrics = metrics;
   }
 
@@ -50,7 +54,8 @@ final class ServerRoutes {
         new EngineList(
             engines.capabilities().stream()
                 .map(found -> EngineInfo.of(found, engines.overlayProblem(found.engine())))
-                .toList()));
+                .toList(),
+            images.builders().stream().map(ImageBuilder::of).toList()));
   }
 
   private void languages(Exchange exchange) {
@@ -64,7 +69,13 @@ final class ServerRoutes {
 
   record Health(String status, String version) {}
 
-  record EngineList(List<EngineInfo> engines) {}
+  record EngineList(List<EngineInfo> engines, List<ImageBuilder> builders) {}
+
+  record ImageBuilder(String name, boolean usable, boolean used, String detail) {
+    static ImageBuilder of(Builders.Finding found) {
+      return new ImageBuilder(found.name(), found.usable(), found.used(), found.detail());
+    }
+  }
 
   record EngineInfo(
       String name,

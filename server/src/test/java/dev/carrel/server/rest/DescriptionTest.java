@@ -26,6 +26,7 @@ class DescriptionTest {
       Map.ofEntries(
           Map.entry("Health", ServerRoutes.Health.class),
           Map.entry("EngineList", ServerRoutes.EngineList.class),
+          Map.entry("ImageBuilder", ServerRoutes.ImageBuilder.class),
           Map.entry("Engine", ServerRoutes.EngineInfo.class),
           Map.entry("PoolSummary", PoolRoutes.Summary.class),
           Map.entry("Pool", PoolRoutes.Pool.class),

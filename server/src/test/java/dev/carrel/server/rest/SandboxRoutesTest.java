@@ -136,7 +136,9 @@ class SandboxRoutesTest {
 
   @Test
   void enginesAndLanguagesAreListed() {
-    JsonNode engine = server.get("/api/v1/engines").json().get("engines").get(0);
+    JsonNode answer = server.get("/api/v1/engines").json();
+    assertThat(answer.get("builders").findValuesAsText("name")).containsExactly("mmdebstrap");
+    JsonNode engine = answer.get("engines").get(0);
     assertThat(engine.get("name").asText()).isEqualTo("process");
     assertThat(engine.get("isolation").asText()).isEqualTo("none");
     assertThat(server.get("/api/v1/languages").json().get("languages")).hasSize(4);

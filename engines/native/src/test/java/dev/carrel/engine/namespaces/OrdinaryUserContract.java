@@ -1,12 +1,13 @@
 package dev.carrel.engine.namespaces;
 
 import dev.carrel.engine.testkit.EngineContract;
+import dev.carrel.engine.testkit.OrdinaryUser;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import java.util.Set;
 
 /**
- * The contract for a user without privileges: run by {@link ContractRun}, in a JVM of that user.
+ * The contract for a user without privileges: run by {@link OrdinaryUser}, in a JVM of that user.
  */
 final class OrdinaryUserContract extends EngineContract {
   @Override
@@ -27,7 +28,6 @@ final class OrdinaryUserContract extends EngineContract {
 
   @Override
   protected Set<String> allowMissing() {
-    String names = System.getProperty("carrel.test.allow-missing", "");
-    return names.isEmpty() ? Set.of() : Set.of(names.split(",", -1));
+    return OrdinaryUser.allowMissing();
   }
 }

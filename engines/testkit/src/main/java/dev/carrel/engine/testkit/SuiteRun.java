@@ -1,4 +1,4 @@
-package dev.carrel.engine.namespaces;
+package dev.carrel.engine.testkit;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
@@ -8,15 +8,13 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 
-/** Runs the contract in a process of its own and says how many tests passed and failed. */
-final class ContractRun {
-  private ContractRun() {}
+/** Runs one class of tests in a process of its own and says how many passed and failed. */
+final class SuiteRun {
+  private SuiteRun() {}
 
   public static void main(String[] arguments) {
     var request =
-        LauncherDiscoveryRequestBuilder.request()
-            .selectors(selectClass(OrdinaryUserContract.class))
-            .build();
+        LauncherDiscoveryRequestBuilder.request().selectors(selectClass(arguments[0])).build();
     var summary = new SummaryGeneratingListener();
     LauncherFactory.create().execute(request, summary);
     var out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);

@@ -93,7 +93,7 @@ run_java() {
 run_engines() {
   local engine
   if [ "$(id -u)" != 0 ]; then
-    record "e2e engines" 0 0 0 "not run: ${e2e_engines[*]} are driven as root only"
+    record "e2e engines" 0 0 0 "not run: ${e2e_engines[*]} need root for the limits and volumes that these suites use"
     return 0
   fi
   for engine in "${e2e_engines[@]}"; do

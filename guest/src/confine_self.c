@@ -82,12 +82,12 @@ doubt_what_is_not_shown(struct measures *measures)
 }
 
 bool
-confine_self(const char *allowed, bool overlay, int report)
+confine_self(const char *allowed, bool overlay, bool one_id, int report)
 {
 	static struct plan plan;
 	struct failure failure = {0};
 	plan.allow_missing = measures_named(allowed);
-	plan.map = MAP_RANGE;
+	plan.map = one_id ? MAP_SINGLE : MAP_RANGE;
 	plan.overlay = overlay;
 	bool good = seccomp_prepare() && landlock_apply(&plan, &failure) && confine_privileges(&plan, &failure)
 		&& seccomp_apply(&plan, &failure);

@@ -186,7 +186,22 @@ write_proc(pid_t pid, const char *name, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* Runs newuidmap or newgidmap for a slice. In the mapper. */
+/* Runs newuidmap or newgidmap. In the mapper. */
+static int
+run_program(char **arguments)
+{
+	pid_t helper = fork();
+	if (helper == 0) {
+		execve(arguments[0], arguments, (char *[]){"PATH=/usr/bin:/bin", NULL});
+		_exit(127);
+	}
+	int status = -1;
+	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return helper > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* For a slice: root, carrel and nobody. */
 static int
 run_mapper(const char *program, pid_t child, uint32_t first)
 {
@@ -195,15 +210,22 @@ run_mapper(const char *program, pid_t child, uint32_t first)
 	for (uint32_t i = 0; i < 3; i++)
 		snprintf(number[i], sizeof number[i], "%u", first + i);
 	char *arguments[] = {(char *)program, pid, "0", number[0], "1", "1000", number[1], "1", "65534", number[2], "1", NULL};
-	pid_t helper = fork();
-	if (helper == 0) {
-		execve(program, arguments, (char *[]){"PATH=/usr/bin:/bin", NULL});
-		_exit(127);
-	}
-	int status = -1;
-	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
-		continue;
-	return helper > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return run_program(arguments);
+}
+
+bool
+id_map_behind(const struct id_pool *pool, int slot, pid_t process)
+{
+	char pid[16], uid[16], gid[16], first_uid[16], first_gid[16];
+	uint32_t offset = (uint32_t)slot * pool->ids;
+	snprintf(pid, sizeof pid, "%d", (int)process);
+	snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+	snprintf(gid, sizeof gid, "%u", (unsigned)getegid());
+	snprintf(first_uid, sizeof first_uid, "%u", pool->uid_base + offset);
+	snprintf(first_gid, sizeof first_gid, "%u", pool->gid_base + offset);
+	char *uids[] = {"/usr/bin/newuidmap", pid, "0", uid, "1", "1", first_uid, "3", NULL};
+	char *gids[] = {"/usr/bin/newgidmap", pid, "0", gid, "1", "1", first_gid, "3", NULL};
+	return run_program(uids) == 0 && run_program(gids) == 0;
 }
 
 static pid_t

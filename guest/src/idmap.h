@@ -34,4 +34,7 @@ void id_pool_describe(const struct id_pool *pool, int slot, struct measures *mea
  * *mapper is the process that does it, to be reaped, and a failure comes over `report`. */
 bool id_map(const struct id_pool *pool, int slot, pid_t child, int sync, int report, pid_t *mapper, struct failure *failure);
 
+/* Sets the maps of a process that waits in a new user namespace: 0 is our own id, and 1 to 3 are the slot's. */
+bool id_map_behind(const struct id_pool *pool, int slot, pid_t process);
+
 #endif

@@ -17,15 +17,17 @@
 
 #define GUEST_VERSION "0.1.0"
 #define TOKEN_MAX 4096
+#define ONE_ID 1000 /* who commands are where there is one id for all */
 
 static int
 usage(void)
 {
 	fprintf(stderr,
 		"usage: guest init --socket PATH [--token-file FILE] [--workspace DIR] [--uid N --gid N] [--egress PATH [--egress-port-file FILE]]\n"
-		"                  [--name ID] [--confine FILE [--allow-missing NAMES] [--overlay 1]] [--ids BASE] [--hold 1]\n"
+		"                  [--name ID] [--confine FILE [--allow-missing NAMES] [--overlay 1] [--one-id 1]]\n"
+		"                  [--group 1] [--ids BASE] [--hold 1]\n"
 		"       guest spawn --run DIR --lib DIR [--build ID] [--uid-base N] [--foreground]\n"
-		"       guest oci run|delete …, guest volume copy|place …: see oci.c and oci_volume.c\n"
+		"       guest oci run|delete|ids …, guest volume copy|place …: see oci.c and oci_volume.c\n"
 		"       guest version\n");
 	return 2;
 }
@@ -37,9 +39,9 @@ complain(const char *what, const char *name)
 	return 1;
 }
 
-/* Listens on a new socket that only our own user can connect to. */
+/* Listens on a new socket that only our own user can connect to, and with `group` whoever has the group of its folder. */
 static int
-listen_on(const char *path)
+listen_on(const char *path, bool group)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof address.sun_path) {
@@ -50,7 +52,7 @@ listen_on(const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || (unlink(path) < 0 && errno != ENOENT))
 		return -1;
-	mode_t mask = umask(0177);
+	mode_t mask = umask(group ? 0117 : 0177);
 	int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
 	umask(mask);
 	return bound < 0 || listen(fd, 1024) < 0 ? -1 : fd;
@@ -103,17 +105,20 @@ cover_folder(const char *path)
 	return false;
 }
 
-/* After the socket is there: from then on nothing can be made beside it. */
+/* After the socket is there: from then on nothing can be made beside it. With one id commands are who we are, so that the
+ * folder is covered here too, before we leave for ids that can take nothing away again. */
 static bool
-confine(const char *path, const char *allowed, bool overlay)
+confine(const char *path, const char *allowed, bool overlay, bool group, bool one_id)
 {
-	int report = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int report = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, group ? 0640 : 0600);
 	if (report < 0) {
 		complain("cannot write", path);
 		return false;
 	}
-	bool good = !overlay || cover_folder(path);
-	good = good && confine_self(allowed, overlay, report);
+	bool good = (!overlay && !one_id) || cover_folder(path);
+	if (good && one_id && !take_one_id(ONE_ID, 0, 0))
+		good = complain("cannot leave for", "a user namespace of our own") == 0;
+	good = good && confine_self(allowed, overlay, one_id, report);
 	close(report);
 	return good;
 }
@@ -148,6 +153,7 @@ init_main(int argc, char **argv)
 {
 	struct guest_options options = {.workspace = "/workspace", .uid = geteuid(), .gid = getegid()};
 	const char *socket_path = NULL, *token_file = NULL, *report = NULL, *allowed = "", *held = NULL, *overlay = NULL;
+	const char *group = NULL, *one_id = NULL;
 	uint32_t ids = 0; /* 0: those that we have */
 	for (int i = 0; i < argc; i += 2) {
 		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -173,6 +179,10 @@ init_main(int argc, char **argv)
 			held = value;
 		else if (strcmp(name, "--overlay") == 0)
 			overlay = value;
+		else if (strcmp(name, "--group") == 0)
+			group = value;
+		else if (strcmp(name, "--one-id") == 0)
+			one_id = value;
 		else if (strcmp(name, "--ids") == 0 && (!read_id(value, &ids) || ids == 0))
 			return usage();
 		else if (strcmp(name, "--ids") == 0)
@@ -186,15 +196,15 @@ init_main(int argc, char **argv)
 	if (ids != 0 && !take_own_ids(ids))
 		return 1;
 	/* With a root to write to commands are uid 0, and it is us who become somebody else. */
-	options.own_uid = overlay != NULL || options.uid != geteuid();
+	options.own_uid = one_id == NULL && (overlay != NULL || options.uid != geteuid());
 	if (token_file != NULL && (options.token = read_token(token_file)) == NULL)
 		return complain("cannot read the token in", token_file);
-	options.listener = listen_on(socket_path);
+	options.listener = listen_on(socket_path, group != NULL);
 	if (options.listener < 0)
 		return complain("cannot listen on", socket_path);
 	if (held != NULL && !await_go(options.listener))
 		return complain("cannot wait on", socket_path);
-	if (report != NULL && (!confine(report, allowed, overlay != NULL) || !leave_streams()))
+	if (report != NULL && (!confine(report, allowed, overlay != NULL, group != NULL, one_id != NULL) || !leave_streams()))
 		return 1;
 	options.foreign = report != NULL;
 	int status = guest_run(&options);

@@ -5,6 +5,7 @@
  *   - a stage lies at a path that every id may walk: the ids of a user namespace cannot enter the server's folders;
  *   - the sandbox's volume is mounted, which so is gone with the companion, whoever kills whom;
  *   - what a runtime must not see is hidden (crun refuses hosts that mount both versions of control groups).
+ * Where the server is not root it has a user namespace of its own as well: see oci_ids.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 #define DELETE_SECONDS 30
 
 struct order {
-	const char *id, *folder, *stage, *hide, *events, *layer;
+	const char *id, *folder, *stage, *hide, *events, *layer, *ids;
 	const char *lower, *first; /* of a root that may be written to: see overlay_order */
 	const char *volumes, *volume;
 	int64_t size;
@@ -65,7 +66,8 @@ parse(int argc, char **argv, struct order *order)
 			&& !is_option(name, "--stage", value, &order->stage) && !is_option(name, "--hide", value, &order->hide)
 			&& !is_option(name, "--events", value, &order->events) && !is_option(name, "--volumes", value, &order->volumes)
 			&& !is_option(name, "--volume", value, &order->volume) && !is_option(name, "--size", value, &size)
-			&& !is_option(name, "--base", value, &base) && !is_option(name, "--layer", value, &order->layer)
+			&& !is_option(name, "--base", value, &base) && !is_option(name, "--ids", value, &order->ids)
+			&& !is_option(name, "--layer", value, &order->layer)
 			&& !is_option(name, "--lower", value, &order->lower) && !is_option(name, "--first", value, &order->first))
 			return false;
 	}
@@ -97,13 +99,24 @@ failed(struct failure *failure, const char *step, const char *what)
 	return give_up(failure, KIND_ENGINE, step, errno, "%s", what);
 }
 
+/* What the host mounted only its root may unmount; others cover it. */
+static bool
+hide(const struct order *order)
+{
+	if (order->ids != NULL)
+		return mount("tmpfs", order->hide, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k") == 0;
+	return umount2(order->hide, MNT_DETACH) == 0 || errno == EINVAL || errno == ENOENT;
+}
+
 /* A mount namespace of our own, without what the runtime must not see. */
 static bool
 withdraw(const struct order *order, struct failure *failure)
 {
+	if (order->ids != NULL && !oci_take_ids(order->ids, order->folder, failure))
+		return false;
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return failed(failure, "mount", "a mount namespace of our own");
-	if (order->hide != NULL && umount2(order->hide, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
+	if (order->hide != NULL && !hide(order))
 		return failed(failure, "mount", order->hide);
 	return true;
 }
@@ -179,6 +192,8 @@ lay(const struct order *order, struct failure *failure)
 static bool
 build_stage(const struct order *order, struct failure *failure)
 {
+	char guest[HOST_PATH_MAX];
+	snprintf(guest, sizeof guest, "%s/guest", order->folder);
 	if (mkdir(order->stage, 0711) != 0 && errno != EEXIST)
 		return failed(failure, "stage", order->stage);
 	if (mount("tmpfs", order->stage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=64k,nr_inodes=32") != 0)
@@ -186,7 +201,8 @@ build_stage(const struct order *order, struct failure *failure)
 	for (int i = 0; i < order->bind_count; i++)
 		if (!bind_one(order, order->binds[i], failure))
 			return false;
-	return (order->layer == NULL || lay(order, failure)) && (order->volume == NULL || mount_volume(order, failure));
+	return oci_share_folder(guest, failure) && (order->layer == NULL || lay(order, failure))
+		&& (order->volume == NULL || mount_volume(order, failure));
 }
 
 /* Runs the runtime with further words and returns its wait status. What it says goes where our own words go. A runtime that
@@ -284,6 +300,7 @@ accompany(const struct order *order, int started)
 	} else
 		fprintf(stderr, "engine\truntime: it ended with status %d\n", status);
 	run_runtime(order, delete, DELETE_SECONDS, true);
+	oci_leave_ids();
 	_exit(0);
 }
 
@@ -312,6 +329,8 @@ oci_main(int argc, char **argv)
 {
 	struct order order = {0};
 	struct failure failure = {0};
+	if (argc == 2 && strcmp(argv[1], "ids") == 0)
+		return oci_ids_main();
 	if (argc < 2 || !parse(argc - 2, argv + 2, &order))
 		return 2;
 	if (strcmp(argv[1], "run") == 0)

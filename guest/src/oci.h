@@ -12,6 +12,21 @@ struct failure;
 /* `guest oci run|delete …`: see oci.c. */
 int oci_main(int argc, char **argv);
 
+/* `guest oci ids`: prints which ids sandboxes of a server that is not root get, "slice" or "one" with the reason. */
+int oci_ids_main(void);
+
+/* Becomes root of a user namespace whose ids are of that kind: see oci_ids.c. `folder` is the sandbox's own. */
+bool oci_take_ids(const char *kind, const char *folder, struct failure *failure);
+
+/* Gives a folder to the sandbox's id 0, and lets the server's user, its group, in too; nothing where there is one id. */
+bool oci_share_folder(const char *path, struct failure *failure);
+
+/* Lets other sandboxes have the ids. */
+void oci_leave_ids(void);
+
+/* Leaves for a user namespace that has one id, the outside's under another number. False with errno. */
+bool take_one_id(uint32_t inside, uint32_t outside_uid, uint32_t outside_gid);
+
 /* `guest volume copy|place …`: see oci_volume.c. */
 int volume_main(int argc, char **argv);
 
@@ -37,8 +52,9 @@ bool oci_overlay(const struct overlay_order *order, int volume, struct failure *
 bool map_ids_of(pid_t process, int64_t base);
 
 /* Confines the calling process as the launcher confines a sandbox (Landlock, capabilities, system calls) and writes what was
- * applied to the open file `report`, a line per measure as in spawn-protocol.md; with `overlay` commands are root inside. False when a measure that `allowed` (names,
- * comma-separated) does not excuse is missing; the reason was printed. */
-bool confine_self(const char *allowed, bool overlay, int report);
+ * applied to the open file `report`, a line per measure as in spawn-protocol.md; with `overlay` commands are root inside, with
+ * `one_id` they are who we are. False when a measure that `allowed` (names, comma-separated) does not excuse is missing; the
+ * reason was printed. */
+bool confine_self(const char *allowed, bool overlay, bool one_id, int report);
 
 #endif

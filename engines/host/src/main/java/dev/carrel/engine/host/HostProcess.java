@@ -40,11 +40,19 @@ public record HostProcess(long pid, long started) {
 
   /** Whether this server is the host's root. */
   public static boolean isRoot() {
+    return user() == 0;
+  }
+
+  /** Whom this server acts as. */
+  static long user() {
     try {
       return Files.readAllLines(Path.of("/proc/self/status")).stream()
-          .anyMatch(line -> line.startsWith("Uid:\t0\t0"));
+          .filter(line -> line.startsWith("Uid:"))
+          .mapToLong(line -> Long.parseLong(line.split("\t", -1)[2]))
+          .findFirst()
+          .orElse(-1);
     } catch (IOException e) {
-      return false;
+      return -1;
     }
   }
 

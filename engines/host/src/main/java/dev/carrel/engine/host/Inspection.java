@@ -28,7 +28,8 @@ public final class Inspection {
   private static final Set<String> OVERLAY =
       Set.of("/", "/run", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf");
 
-  private static final int RANGE = 65_536;
+  /** Root, the user that commands are, and nobody. */
+  private static final int LEAST_IDS = 3;
 
   private final Path process;
 
@@ -55,13 +56,23 @@ public final class Inspection {
   }
 
   public Inspection ids(Measures measures, Rootfs rootfs) throws IOException {
-    String[] map = Files.readString(process.resolve("uid_map")).strip().split("\\s+", -1);
-    long first = Long.parseLong(map[1]);
-    boolean range = first != 0 && Long.parseLong(map[2]) >= RANGE;
+    long own = HostProcess.user();
+    long first = -1;
+    long count = 0;
+    boolean ours = false;
+    for (String line : Files.readAllLines(process.resolve("uid_map"))) {
+      String[] map = line.strip().split("\\s+", -1);
+      long outside = Long.parseLong(map[1]);
+      long length = Long.parseLong(map[2]);
+      first = first < 0 ? outside : first;
+      count += length;
+      ours |= own >= outside && own < outside + length;
+    }
+    boolean range = !ours && count >= LEAST_IDS;
     measures.put(
         "uid-range",
         range,
-        range ? RANGE + " ids from " + first + ", of no other sandbox" : "ids are the host's own");
+        range ? count + " ids from " + first + ", of no other sandbox" : "ids are the host's own");
     measures.put(
         "own-guest-uid",
         range,

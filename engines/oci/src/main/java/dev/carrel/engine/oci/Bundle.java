@@ -2,7 +2,7 @@ package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.Gvisor;
-import dev.carrel.engine.host.IdRanges;
+import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.Json;
 import dev.carrel.engine.host.ProcPaths;
 import dev.carrel.engine.host.RootTree;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * inside.
  *
  * @param binds what is put into its root, all read-only
- * @param base the host's number for the id 0 inside; null: ids are the host's
+ * @param ids who its ids are
  * @param egressSocket the name of the proxy's socket in its folder; null: no way out
  * @param onVolume whether /workspace is a volume on the stage
  * @param allowMissing what the guest may find itself unable to apply
@@ -36,13 +36,16 @@ record Bundle(
     SandboxId id,
     List<RootTree.Bind> binds,
     Limits limits,
-    @Nullable Integer base,
+    IdMap ids,
     @Nullable String egressSocket,
     boolean onVolume,
     Rootfs rootfs,
     Set<String> allowMissing) {
-  /** Where the companion puts what the runtime binds; known to its mount namespace alone. */
-  static final Path STAGE = Path.of("/run/carrel-stage");
+  /**
+   * Where the companion puts what the runtime binds; known to its mount namespace alone. Who is not
+   * root makes no folder for it and covers one that every host has and no runtime looks at.
+   */
+  static final Path STAGE = Path.of(HostProcess.isRoot() ? "/run/carrel-stage" : "/sys/firmware");
 
   private static final String GROUPS = "/carrel-oci/";
 
@@ -109,7 +112,8 @@ record Bundle(
     if (overlay()) {
       arguments.addAll(List.of("--overlay", "1"));
     }
-    List<String> capabilities = overlay() ? OVERLAY_CAPABILITIES : CAPABILITIES;
+    arguments.addAll(ids.guestOptions());
+    List<String> capabilities = ids.capabilities(overlay() ? OVERLAY_CAPABILITIES : CAPABILITIES);
     return Map.of(
         "terminal",
         false,
@@ -126,12 +130,20 @@ record Bundle(
         "capabilities",
         Map.of("bounding", capabilities, "permitted", capabilities, "effective", capabilities),
         "rlimits",
-        List.of(
-            rlimit("RLIMIT_NOFILE", limits.openFiles()),
-            rlimit("RLIMIT_CORE", 0),
-            rlimit("RLIMIT_MSGQUEUE", 64 << 10),
-            rlimit("RLIMIT_NICE", 0),
-            rlimit("RLIMIT_RTPRIO", 0)));
+        rlimits());
+  }
+
+  private List<Map<String, Object>> rlimits() {
+    var all = new ArrayList<Map<String, Object>>();
+    all.add(rlimit("RLIMIT_NOFILE", limits.openFiles()));
+    all.add(rlimit("RLIMIT_CORE", 0));
+    all.add(rlimit("RLIMIT_MSGQUEUE", 64 << 10));
+    all.add(rlimit("RLIMIT_NICE", 0));
+    all.add(rlimit("RLIMIT_RTPRIO", 0));
+    if (!HostProcess.isRoot()) {
+      all.add(rlimit("RLIMIT_NPROC", limits.pids())); // where no group counts processes
+    }
+    return all;
   }
 
   private static Map<String, Object> rlimit(String type, long value) {
@@ -165,17 +177,7 @@ record Bundle(
     }
     mounts.add(mount("/proc", "proc", "proc", "nosuid", "nodev", "noexec"));
     mounts.add(devices());
-    mounts.add(
-        mount(
-            "/dev/pts",
-            "devpts",
-            "devpts",
-            "nosuid",
-            "noexec",
-            "newinstance",
-            "ptmxmode=0666",
-            "mode=0620",
-            "gid=5"));
+    mounts.add(terminals());
     mounts.add(memory("/dev/shm", Settled.shared(limits, onVolume), "mode=1777", "noexec"));
     mounts.add(memory("/tmp", Settled.temporary(limits, onVolume), "mode=1777"));
     mounts.add(
@@ -188,8 +190,21 @@ record Bundle(
                 "rw",
                 "nosuid",
                 "nodev")
-            : memory("/workspace", limits.disk().bytes(), "uid=1000", "gid=1000", "mode=0755"));
+            : workspace());
     return mounts;
+  }
+
+  private Map<String, Object> workspace() {
+    var options = new ArrayList<>(ids.commandsOwn());
+    options.add("mode=0755");
+    return memory("/workspace", limits.disk().bytes(), options.toArray(String[]::new));
+  }
+
+  private Map<String, Object> terminals() {
+    var options =
+        new ArrayList<>(List.of("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"));
+    options.addAll(ids.terminalGroup());
+    return mount("/dev/pts", "devpts", "devpts", options.toArray(String[]::new));
   }
 
   /** Only root could write there. gVisor would not let anybody open a device for writing then. */
@@ -227,10 +242,9 @@ record Bundle(
   private Map<String, Object> linux() {
     var linux = new LinkedHashMap<String, Object>();
     var namespaces = new ArrayList<>(List.of("pid", "network", "ipc", "uts", "mount"));
-    if (base != null) {
+    List<Map<String, Object>> map = ids.mappings();
+    if (!map.isEmpty()) {
       namespaces.add("user");
-      List<Map<String, Object>> map =
-          List.of(Map.of("containerID", 0, "hostID", base, "size", IdRanges.RANGE));
       linux.put("uidMappings", map);
       linux.put("gidMappings", map);
     }
@@ -238,8 +252,10 @@ record Bundle(
       namespaces.add("cgroup");
     }
     linux.put("namespaces", namespaces.stream().map(type -> Map.of("type", type)).toList());
-    linux.put("cgroupsPath", groupOf(id));
-    linux.put("resources", resources());
+    if (HostProcess.isRoot()) {
+      linux.put("cgroupsPath", groupOf(id));
+      linux.put("resources", resources());
+    }
     linux.put("maskedPaths", ProcPaths.MASKED);
     linux.put("readonlyPaths", ProcPaths.READ_ONLY);
     return linux;

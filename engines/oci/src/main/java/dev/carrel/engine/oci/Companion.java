@@ -1,7 +1,9 @@
 package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.Complaint;
+import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.Hierarchies;
+import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.MachineState;
 import dev.carrel.spi.SandboxId;
@@ -13,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -45,14 +48,19 @@ final class Companion {
     return ImageVolumes.image(volumeDirectory, volume);
   }
 
-  Hierarchies hierarchies() {
-    return hierarchies;
+  /** Its control group; who is not root has the runtime make none. */
+  ControlGroup group(SandboxId id) {
+    return HostProcess.isRoot()
+        ? hierarchies.group(Bundle.groupOf(id))
+        : new ControlGroup(Map.of(), null);
   }
 
   /** Returns when the runtime says that the machine runs. */
-  void run(MachineFolder folder, MachineState state, Stage stage, @Nullable Path egressFolder)
+  void run(
+      MachineFolder folder, MachineState state, IdMap ids, Stage stage, @Nullable Path egressFolder)
       throws IOException {
     List<String> command = begin("run", folder);
+    command.addAll(ids.companionOptions());
     command.addAll(stage.options());
     command.addAll(List.of("--bind", "guest=" + folder.socket().getParent()));
     command.addAll(List.of("--bind", "lib=" + libDirectory));
@@ -64,8 +72,7 @@ final class Companion {
       command.addAll(List.of("--volume", state.volume().value()));
       command.addAll(List.of("--size", Long.toString(state.limits().disk().bytes())));
     }
-    state.base().ifPresent(base -> command.addAll(List.of("--base", Integer.toString(base))));
-    Optional<Path> events = hierarchies.group(Bundle.groupOf(folder.id())).oomEvents();
+    Optional<Path> events = group(folder.id()).oomEvents();
     events.ifPresent(file -> command.addAll(List.of("--events", file.toString())));
     if (finish(command, folder) != 0) {
       throw Complaint.of(folder.tail());
@@ -74,7 +81,14 @@ final class Companion {
 
   /** Lets the runtime remove what it knows of the machine, whatever state that is in. */
   void delete(MachineFolder folder) throws IOException {
-    if (knows(folder.id()) && finish(begin("delete", folder), folder) != 0) {
+    if (!knows(folder.id())) {
+      return;
+    }
+    List<String> command = begin("delete", folder);
+    if (!HostProcess.isRoot()) {
+      command.addAll(List.of("--ids", "one"));
+    }
+    if (finish(command, folder) != 0) {
       throw new IOException(runtime.engineName() + " cannot delete it: " + folder.tail());
     }
   }
@@ -130,16 +144,25 @@ final class Companion {
     return finish(command, folder.log());
   }
 
+  /** Nothing of the server's own but where its user keeps what says whose ids are whose. */
+  static void setEnvironment(ProcessBuilder builder) {
+    String runtimeFolder = builder.environment().get("XDG_RUNTIME_DIR");
+    builder.environment().clear();
+    builder
+        .environment()
+        .put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    if (runtimeFolder != null && !HostProcess.isRoot()) {
+      builder.environment().put("XDG_RUNTIME_DIR", runtimeFolder);
+    }
+  }
+
   private static int finish(List<String> command, Path log) throws IOException {
     var builder =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectInput(new File("/dev/null"))
             .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
-    builder.environment().clear();
-    builder
-        .environment()
-        .put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    setEnvironment(builder);
     Process process = builder.start();
     try {
       if (!process.waitFor(SECONDS, TimeUnit.SECONDS)) {

@@ -4,7 +4,6 @@ import dev.carrel.engine.host.Complaint;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.HostProcess;
-import dev.carrel.engine.host.IdRanges;
 import dev.carrel.engine.host.ImageVolumes;
 import dev.carrel.engine.host.Inspection;
 import dev.carrel.engine.host.MachineState;
@@ -104,6 +103,9 @@ final class OciEngine implements Engine {
 
   @Override
   public Machine start(SandboxId id, MachineSpec spec) {
+    if (spec.volume() != null && !HostProcess.isRoot()) {
+      throw new SandboxException(ErrorCode.NOT_SUPPORTED, "start, volume: " + Probe.NO_VOLUMES);
+    }
     if (spec.rootfs() == Rootfs.OVERLAY && spec.volume() == null) {
       throw new SandboxException(
           ErrorCode.NOT_SUPPORTED, "start, rootfs: a writable root needs a volume");
@@ -125,7 +127,10 @@ final class OciEngine implements Engine {
     Optional<Volumes> volumes = volumes();
     return measured.usable() && volumes.isPresent()
         ? overlay.problem(libDirectory, volumes.get(), spec -> start(SandboxId.random(), spec))
-        : Optional.of(String.join("; ", measured.problems()));
+        : Optional.of(
+            measured.usable()
+                ? "a writable root is kept in a volume: " + Probe.NO_VOLUMES
+                : String.join("; ", measured.problems()));
   }
 
   private OciMachine start(SandboxId id, MachineSpec spec, Set<String> excused) {
@@ -149,8 +154,8 @@ final class OciEngine implements Engine {
   private OciMachine launch(MachineFolder folder, MachineSpec spec, Set<String> excused)
       throws IOException {
     Limits limits = Settled.limits(spec);
-    OptionalInt base =
-        runtime.mapsIds() ? OptionalInt.of(IdRanges.claim(folder.path())) : OptionalInt.empty();
+    IdMap ids = IdMap.claim(runtime, folder, libDirectory.resolve("guest"));
+    OptionalInt base = ids.base();
     var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
     folder.write(state);
     Stage stage = Stage.of(folder, spec, preloads, libDirectory);
@@ -166,19 +171,19 @@ final class OciEngine implements Engine {
             folder.id(),
             stage.binds(),
             limits,
-            base.isPresent() ? base.getAsInt() : null,
+            ids,
             egress == null ? null : String.valueOf(egress.getFileName()),
             spec.volume() != null,
             spec.rootfs(),
             guestMayLack(excused));
     Files.writeString(folder.path().resolve("config.json"), bundle.json());
-    companion.run(folder, state, stage, egress == null ? null : egress.getParent());
+    companion.run(folder, state, ids, stage, egress == null ? null : egress.getParent());
     HostProcess first =
         folder
             .writtenPid()
             .orElseThrow(() -> failed("guest", "it ended at once: " + folder.tail(), null));
     awaitAnswer(folder, first);
-    return measured(folder, state, first, spec.rootfs(), excused);
+    return measured(folder, state, ids, first, spec.rootfs(), excused);
   }
 
   /** A probe sees what is missing instead of failing at the first thing. */
@@ -191,6 +196,7 @@ final class OciEngine implements Engine {
   private OciMachine measured(
       MachineFolder folder,
       MachineState state,
+      IdMap ids,
       HostProcess first,
       Rootfs rootfs,
       Set<String> excused)
@@ -199,7 +205,7 @@ final class OciEngine implements Engine {
         state.volume() == null
             ? state.limits()
             : Settled.withDisk(state.limits(), folder.volumeSize());
-    Isolation isolation = inspect(folder, first, limits, state.volume(), rootfs);
+    Isolation isolation = inspect(folder, ids, first, limits, state.volume(), rootfs);
     List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
     if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {
       Isolation.Measure lacking = missing.getFirst();
@@ -217,6 +223,7 @@ final class OciEngine implements Engine {
 
   private Isolation inspect(
       MachineFolder folder,
+      IdMap ids,
       HostProcess first,
       Limits limits,
       @Nullable VolumeId volume,
@@ -240,14 +247,43 @@ final class OciEngine implements Engine {
       inspection.ids(measures, rootfs).files(measures, rootfs);
       inspection.openFiles(measures, limits.openFiles());
     }
+    if (!HostProcess.isRoot()) {
+      withoutRoot(measures, ids, limits);
+    }
     measures.report(report);
     if (volume != null) {
       String detail = "ext4 of its own, " + limits.disk().bytes() + " bytes with its journal";
       measures.applied(Measures.VOLUME, detail).applied("workspace-limit", detail);
     } else {
-      measures.missing(Measures.VOLUME, "none was asked for: files end with the machine");
+      measures.missing(
+          Measures.VOLUME,
+          HostProcess.isRoot()
+              ? "none was asked for: files end with the machine"
+              : Probe.NO_VOLUMES);
     }
     return measures.as(runtime.strength());
+  }
+
+  /** Why a machine of an ordinary user's server lacks what it lacks. */
+  private static void withoutRoot(Measures measures, IdMap ids, Limits limits) {
+    String groups = "the server is not root, so that the runtime makes no control group";
+    measures
+        .missing("memory-limit", groups)
+        .missing("cpu-limit", groups)
+        .missing("freezer", groups)
+        .missing(
+            "pids-limit",
+            "%s; each user of the sandbox may have %d processes and threads"
+                .formatted(groups, limits.pids()));
+    switch (ids.kind()) {
+      case RANGE, SLICE -> {}
+      case ONE ->
+          measures.missing("uid-range", ids.reason()).missing("own-guest-uid", ids.reason());
+      case NONE ->
+          measures.missing(
+              "uid-range",
+              "gVisor's own ids; its kernel and file server are the server's own user on the host");
+    }
   }
 
   private static void awaitAnswer(MachineFolder folder, HostProcess first) throws IOException {
@@ -279,7 +315,7 @@ final class OciEngine implements Engine {
 
   @Override
   public Optional<Volumes> volumes() {
-    return probe.possible()
+    return probe.keepsVolumes()
         ? Optional.of(new ImageVolumes(settings, this::copyVolume))
         : Optional.empty();
   }

@@ -156,7 +156,9 @@ final class OciMachine implements Machine {
     if (!possible) {
       throw new SandboxException(
           ErrorCode.NOT_SUPPORTED,
-          "change limits: " + id() + " has a kernel of its own, whose limits are set at its start");
+          "change limits: %s has no control group whose limits can be changed: it has a kernel of"
+                  .formatted(id())
+              + " its own, or its server is not root");
     }
     change(
         "change limits of",

@@ -2,10 +2,12 @@ package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.Hierarchies;
+import dev.carrel.engine.host.HostProcess;
 import dev.carrel.spi.Isolation.Strength;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -34,11 +36,15 @@ enum OciRuntime {
   }
 
   private List<String> options() {
+    boolean root = HostProcess.isRoot();
     return switch (this) {
-      case RUNC -> List.of();
-      case CRUN -> List.of("--cgroup-manager=cgroupfs");
+      case RUNC -> root ? List.of() : List.of("--rootless=true");
+      case CRUN -> List.of("--cgroup-manager=" + (root ? "cgroupfs" : "disabled"));
       // It reaches sockets of the host only where it is told to, and then only bound ones.
-      case RUNSC -> List.of("--network=none", "--host-uds=all");
+      case RUNSC ->
+          root
+              ? List.of("--network=none", "--host-uds=all")
+              : List.of("--network=none", "--host-uds=all", "--rootless", "--ignore-cgroups");
     };
   }
 
@@ -57,7 +63,7 @@ enum OciRuntime {
   }
 
   /**
-   * Never from the caller's PATH: what it names runs as root.
+   * Never from the caller's PATH: what it names may run as root.
    *
    * @return empty where it is not installed
    */
@@ -76,11 +82,6 @@ enum OciRuntime {
     return command;
   }
 
-  /** Whether machines get ids of their own. gVisor's kernel is a stranger to the host's anyway. */
-  boolean mapsIds() {
-    return this != RUNSC;
-  }
-
   /** Crun takes both versions of control groups at once for an error. */
   Optional<Path> hides(Hierarchies hierarchies) {
     return this == CRUN ? hierarchies.hybrid() : Optional.empty();
@@ -88,8 +89,16 @@ enum OciRuntime {
 
   /**
    * What a machine of this runtime never has, or never shows, for a reason that no host can mend.
+   * The limits of gVisor's machines are of the whole machine, and then there has to be a group.
    */
   Set<String> neverHas() {
-    return this == RUNSC ? Gvisor.NEVER_HAS : Set.of();
+    if (this != RUNSC) {
+      return Set.of();
+    }
+    var all = new HashSet<>(Gvisor.NEVER_HAS);
+    if (!HostProcess.isRoot()) {
+      all.removeAll(Set.of("memory-limit", "pids-limit"));
+    }
+    return all;
   }
 }

@@ -29,6 +29,9 @@ final class Probe {
   /** Excuses every measure: for a machine that is only looked at. */
   static final String ANYTHING = "anything";
 
+  /** Why a server that is not root has none; the words of the engine {@code native}. */
+  static final String NO_VOLUMES = "only root can attach loop devices and map their owners";
+
   private static final long SECONDS = 10;
   private static final Limits SMALL =
       new Limits(DataSize.ofMebibytes(64), 1, 64, DataSize.ofMebibytes(16), 256);
@@ -43,8 +46,8 @@ final class Probe {
     this.allowMissing = allowMissing;
   }
 
-  /** Whether there is anything to look at; measures nothing. */
-  boolean possible() {
+  /** Whether there can be volumes; measures nothing. */
+  boolean keepsVolumes() {
     return runtime.program().isPresent() && HostProcess.isRoot();
   }
 
@@ -64,10 +67,6 @@ final class Probe {
     if (!Files.isExecutable(guestProgram)) {
       return unusable(version, "there is no program " + guestProgram + "; build the guest");
     }
-    if (!HostProcess.isRoot()) {
-      return unusable(
-          version, "it is driven as root only; the engine 'native' needs no privileges");
-    }
     Isolation isolation;
     try {
       OciMachine machine = start.apply(new MachineSpec(new RootImage.Host(), SMALL, null, null));
@@ -82,6 +81,9 @@ final class Probe {
   private Capabilities judge(String version, Isolation isolation, List<String> notes) {
     var problems = new ArrayList<>(KnownFlaws.of(runtime.engineName(), version));
     problems.addAll(notes);
+    if (!HostProcess.isRoot()) {
+      problems.add("files do not outlive their machine: " + NO_VOLUMES);
+    }
     boolean usable = true;
     for (Measure measure : isolation.measures()) {
       if (measure.applied() || measure.name().equals(Measures.VOLUME)) {
@@ -94,7 +96,9 @@ final class Probe {
           measure.name()
               + (never ? ": " : " cannot be applied: ")
               + measure.detail()
-              + (allowed ? " (allowed)" : ""));
+              + (allowed
+                  ? " (allowed)"
+                  : never ? "" : "; allow its absence with native.allow-missing or mend it"));
     }
     return new Capabilities(runtime.engineName(), version, usable, isolation, problems);
   }

@@ -1,7 +1,6 @@
 package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.ControlGroup;
-import dev.carrel.engine.host.Hierarchies;
 import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.IdRanges;
 import dev.carrel.engine.host.LoopDevices;
@@ -20,15 +19,13 @@ final class Remains {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final Companion companion;
-  private final Hierarchies hierarchies;
 
   Remains(Companion companion) {
     this.companion = companion;
-    this.hierarchies = companion.hierarchies();
   }
 
   ControlGroup group(SandboxId id) {
-    return hierarchies.group(Bundle.groupOf(id));
+    return companion.group(id);
   }
 
   void sweep(MachineFolder folder) throws IOException {

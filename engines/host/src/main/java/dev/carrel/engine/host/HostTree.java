@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -23,6 +25,15 @@ public final class HostTree {
       if (!succeeds("rm", "-rf", "--", path.toString())) {
         throw new IOException("cannot remove " + path);
       }
+    }
+  }
+
+  /** Lets everybody read them who finds a way there, and all they hold; no link is followed. */
+  public static void show(List<Path> paths) throws IOException {
+    var command = new ArrayList<>(List.of("chmod", "-R", "a+rX", "--"));
+    paths.forEach(path -> command.add(path.toString()));
+    if (!succeeds(command.toArray(String[]::new))) {
+      throw new IOException("cannot make readable: " + paths);
     }
   }
 

@@ -16,6 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Everything that one machine has on disk: {@code <run>/<id>/}. Gone, the machine is gone. */
 record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
@@ -99,6 +100,19 @@ record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
       return text.substring(Math.max(0, text.length() - SHOWN_LOG));
     } catch (IOException e) {
       return "";
+    }
+  }
+
+  /**
+   * Lets the ids of the machine read what there is so far, whatever the server's umask says. The
+   * way here stays closed to them: they see what is put on the stage.
+   */
+  void show() throws IOException {
+    Files.createFile(log());
+    if (!Files.getPosixFilePermissions(log()).contains(PosixFilePermission.OTHERS_READ)) {
+      try (Stream<Path> all = Files.list(path)) {
+        HostTree.show(all.toList());
+      }
     }
   }
 

@@ -159,6 +159,7 @@ final class OciEngine implements Engine {
     var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
     folder.write(state);
     Stage stage = Stage.of(folder, spec, preloads, libDirectory);
+    folder.show();
     Path guestFolder = Files.createDirectory(folder.path().resolve("guest"), MachineFolder.OURS);
     if (base.isPresent()) {
       Files.setAttribute(guestFolder, "unix:uid", base.getAsInt());

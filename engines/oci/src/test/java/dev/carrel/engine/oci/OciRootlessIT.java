@@ -60,8 +60,10 @@ final class OciRootlessIT {
         OrdinaryUserAttacks.Runc.class,
         OrdinaryUserAttacks.Runsc.class
       })
-  void attacksFailWithSubordinateIds(Class<?> suite) throws Exception {
-    withSubordinateIds(suite, ATTACKS);
+  void attacksFailWithSubordinateIdsAlsoIfTheUserHidesItsFiles(Class<?> suite) throws Exception {
+    var command = user.withSubordinateIds(user.suite(suite, GROUPS), "umask 077\n");
+
+    OrdinaryUser.assertAllPassed(user.run(command), ATTACKS);
   }
 
   @ParameterizedTest

@@ -2,6 +2,7 @@ package dev.carrel.engine.oci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.engine.host.HostTree;
 import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.Leftovers;
@@ -254,6 +255,7 @@ abstract class OrdinaryUserAttacks extends MachineTests {
     Files.createDirectory(image.resolve("usr"));
     Files.writeString(Files.createDirectory(image.resolve("etc")).resolve("name"), "image\n");
     Files.writeString(closed.resolve("beside"), CANARY);
+    HostTree.show(List.of(image));
 
     Machine machine =
         start(new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null));

@@ -7,6 +7,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
 import dev.carrel.spi.Volumes;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.List;
 
 /** The image files that the spawn server keeps. */
@@ -30,6 +31,10 @@ final class NativeVolumes implements Volumes {
 
   @Override
   public void remove(VolumeId id) {
+    // A machine that was discarded has taken it along.
+    if (Files.notExists(settings.volumeDirectory().resolve(id + ".img"))) {
+      return;
+    }
     ask("remove volume", Frame.of(Frame.VOLUME_REMOVE).with(Frame.VOLUME, id.value()));
   }
 

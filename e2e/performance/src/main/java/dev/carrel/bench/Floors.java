@@ -12,6 +12,8 @@ final class Floors {
   static final String SPAWN = "floor: fork+exec /bin/true";
   static final String ECHO = "floor: socket echo";
   static final String PIPE = "floor: 1 GiB through a pipe";
+  static final String LAUNCH = "floor: namespaces and a root of its own";
+  static final String LIFE = "floor: the same, true in it, and its end";
 
   private Floors() {}
 
@@ -26,6 +28,13 @@ final class Floors {
     double seconds =
         Processes.samples(List.of(program.toString(), "pipe", "1024")).p50Millis() / 1e3;
     report.add(Row.rate(PIPE, 1024 * 1.048576 / seconds, "MB/s", null));
+    if (!Files.isWritable(Path.of("/proc/sys/kernel/hostname"))) {
+      report.notRun(LAUNCH, "it maps ids as only root may");
+      return;
+    }
+    report.add(Row.floor(LAUNCH, Processes.samples(List.of(program.toString(), "launch", "300"))));
+    double life = Processes.samples(List.of(program.toString(), "life", "300")).p50Millis();
+    report.add(Row.rate(LIFE, 1000 / life, "/s", null));
   }
 
   private static Path compile(Path scratch) throws IOException, InterruptedException {

@@ -41,6 +41,10 @@ record Row(
     return new Row(name, value, null, unit, goal, false, null);
   }
 
+  Row against(String other) {
+    return new Row(name, value, p95, unit, goal, lowerIsBetter, other);
+  }
+
   boolean met() {
     return goal == null || (lowerIsBetter ? value <= goal : value >= goal);
   }

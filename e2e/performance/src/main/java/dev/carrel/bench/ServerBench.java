@@ -116,7 +116,7 @@ final class ServerBench {
               return null;
             });
     deleteAll(http, made);
-    report.add(Row.latency("create until the guest answers", cold, 5, Peers.RUNC_RUN));
+    report.add(Row.latency("create until the guest answers", cold, 5, Floors.LAUNCH));
     awaitWarm(http, PLAIN);
     Samples first =
         Samples.time(
@@ -155,7 +155,9 @@ final class ServerBench {
               http.delete(SANDBOXES + "/" + box);
               return null;
             });
-    report.add(Row.rate("create+exec+delete, one stream", 1000 / cycle.p50Millis(), "/s", 150.0));
+    report.add(
+        Row.rate("create+exec+delete, one stream", 1000 / cycle.p50Millis(), "/s", 150.0)
+            .against(Floors.LIFE));
   }
 
   private void burst() throws Exception {

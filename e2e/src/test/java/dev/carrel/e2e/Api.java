@@ -32,20 +32,37 @@ public final class Api implements AutoCloseable {
   }
 
   public Answer bytes(String method, String path, byte[] body) {
-    HttpRequest request =
-        HttpRequest.newBuilder(base.resolve(path))
-            .header("Authorization", "Bearer " + token)
+    return send(
+        request(path)
             .header(
                 "Content-Type",
                 method.equals("PUT") ? "application/octet-stream" : "application/json")
             .timeout(Duration.ofSeconds(90))
             .method(method, BodyPublishers.ofByteArray(body))
-            .build();
+            .build());
+  }
+
+  /** Asks for work that tells how it goes on, and waits for its last event. */
+  public Answer events(String path, String body) {
+    return send(
+        request(path)
+            .header("Content-Type", "application/json")
+            .header("Accept", "text/event-stream")
+            .timeout(Duration.ofMinutes(25))
+            .POST(BodyPublishers.ofString(body))
+            .build());
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(base.resolve(path)).header("Authorization", "Bearer " + token);
+  }
+
+  private Answer send(HttpRequest request) {
     try {
       HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
       return new Answer(response.statusCode(), response.body());
     } catch (IOException e) {
-      throw new UncheckedIOException(method + " " + path, e);
+      throw new UncheckedIOException(request.method() + " " + request.uri().getPath(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(e);

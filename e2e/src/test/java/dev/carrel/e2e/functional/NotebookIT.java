@@ -31,17 +31,10 @@ class NotebookIT {
   private Box box;
 
   @BeforeAll
-  void build(Api api) throws Exception {
-    Api.Answer begun = api.call("POST", "/api/v1/images/build", "{\"name\":\"data-science\"}");
-    assertThat(begun.status()).as(begun.text()).isEqualTo(202);
-    JsonNode image = begun.json();
-    while (image.get("status").asText().equals("building")) {
-      Thread.sleep(500);
-      image = api.get("/api/v1/images/data-science").json();
-    }
-    assertThat(image.get("status").asText())
-        .as(() -> api.get("/api/v1/images/data-science/log").text())
-        .isEqualTo("ready");
+  void build(Api api) {
+    Api.Answer told = api.events("/api/v1/images/build", "{\"name\":\"data-science\"}");
+    assertThat(told.status()).as(told.text()).isEqualTo(200);
+    assertThat(told.text()).contains("event: progress", "event: image", "\"status\":\"ready\"");
     box = api.create("{\"image\":\"data-science\",\"memory_mb\":1024}");
   }
 

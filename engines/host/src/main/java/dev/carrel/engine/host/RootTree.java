@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -204,7 +205,13 @@ public record RootTree(Path skeleton, List<Bind> binds) {
       Files.createSymbolicLink(target, Files.readSymbolicLink(source));
     } else if (Files.isDirectory(source, LinkOption.NOFOLLOW_LINKS)) {
       Files.createDirectory(target);
-      binds.add(new Bind(source, "/" + name));
+      Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(source);
+      if (permissions.contains(PosixFilePermission.OTHERS_EXECUTE)) {
+        binds.add(new Bind(source, "/" + name));
+      } else {
+        // Such as /root: nobody inside could enter it, and a runtime that tries would fail.
+        Files.setPosixFilePermissions(target, permissions);
+      }
     } else if (Files.isRegularFile(source, LinkOption.NOFOLLOW_LINKS)) {
       Files.createFile(target);
       binds.add(new Bind(source, "/" + name));

@@ -15,12 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop.h"
 #include "volume_image.h"
 
 #define TEMPLATE_VERSION 1 /* of what mke2fs is asked for */
 #define TEMPLATES_MAX 16
 #define MKFS_SECONDS 30
-#define LOCK_MS 5000
+#define LOCK_US 5000000
 #define LOCK_STEP_NS 500000
 #define RESERVE (512ll << 20) /* bytes of the host's file system that new volumes leave free; at most a twentieth of it */
 
@@ -56,14 +57,13 @@ volume_folder(const char *path, struct failure *failure)
 bool
 volume_lock(int image, int operation)
 {
-	for (int64_t waited = 0; waited <= LOCK_MS * 1000000ll; waited += LOCK_STEP_NS) {
-		if (flock(image, operation | LOCK_NB) == 0)
-			return true;
-		if (errno != EWOULDBLOCK && errno != EINTR)
+	int64_t end = now_us() + LOCK_US;
+	while (flock(image, operation | LOCK_NB) != 0) {
+		if ((errno != EWOULDBLOCK && errno != EINTR) || now_us() >= end)
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_NS}, NULL);
 	}
-	return false;
+	return true;
 }
 
 bool

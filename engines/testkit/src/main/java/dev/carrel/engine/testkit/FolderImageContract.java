@@ -13,6 +13,7 @@ import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -100,6 +101,16 @@ public abstract class FolderImageContract extends MachineTests {
       assertThat(entries).containsExactly(secret.resolve("hosts"));
     }
     assertThat(Files.readString(secret.resolve("hosts"))).as("positive control").contains(CANARY);
+  }
+
+  /** Every distribution has one: /root. */
+  @Test
+  void folderOfRootAloneIsClosedAndKeepsNoMachineFromStarting() throws IOException {
+    Path closed = Files.createDirectory(image.resolve("root"));
+    Files.writeString(closed.resolve("file"), CANARY);
+    Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("rwx------"));
+
+    assertThat(output("cat /root/file 2>/dev/null; echo started")).isEqualTo("started\n");
   }
 
   @Test

@@ -76,16 +76,16 @@ final class Logging {
           case JSON -> json(context);
           case TEXT -> text(context);
         });
+    appender.start();
+    Appender<ILoggingEvent> queue = inBackground(context, appender);
     if (problemsOnly) {
       var filter = new ThresholdFilter();
       filter.setLevel("WARN");
       filter.start();
-      appender.addFilter(filter);
+      // Before the queue: what is not shown wakes nobody.
+      queue.addFilter(filter);
     }
-    appender.start();
-    context
-        .getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)
-        .addAppender(inBackground(context, appender));
+    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).addAppender(queue);
   }
 
   /** No request waits for its line to be written; none is dropped, and an end writes them all. */

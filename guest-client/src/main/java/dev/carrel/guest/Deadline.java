@@ -1,8 +1,7 @@
 package dev.carrel.guest;
 
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import dev.carrel.spi.Alarm;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,18 +9,16 @@ import org.jspecify.annotations.Nullable;
  * Hostile code may have stopped the process that ought to answer, so no wait for it is open-ended.
  *
  * <p>Only waiting counts: a caller that is slow to take what has arrived loses nothing. The price
- * of a wait is two volatile writes; the timer looks again when the present wait could be over.
+ * of a wait is two volatile writes; an alarm looks again when the present wait could be over.
  */
 final class Deadline implements AutoCloseable {
-  // One thread for all guests: closing a channel does not block, so it never falls behind.
-  private static final ScheduledThreadPoolExecutor TIMER = timer();
   private static final long NOT_WAITING = Long.MIN_VALUE;
 
   private final Runnable hangUp;
   private final long patience;
   private volatile long waitingSince = NOT_WAITING;
   private volatile boolean passed;
-  private @Nullable Future<?> check;
+  private @Nullable Alarm check;
   private long notBefore;
   private boolean stopped;
 
@@ -48,7 +45,7 @@ final class Deadline implements AutoCloseable {
   /** From now on, waits may last as long as they like until this much time is over. */
   synchronized void suspend(long nanos) {
     if (check != null) {
-      check.cancel(false);
+      check.close();
     }
     notBefore = System.nanoTime() + nanos;
     schedule(nanos + patience);
@@ -59,13 +56,13 @@ final class Deadline implements AutoCloseable {
   public synchronized void close() {
     stopped = true;
     if (check != null) {
-      check.cancel(false);
+      check.close();
     }
   }
 
   private synchronized void schedule(long nanos) {
     if (!stopped) {
-      check = TIMER.schedule(this::check, nanos, TimeUnit.NANOSECONDS);
+      check = Alarm.after(Duration.ofNanos(nanos), this::check);
     }
   }
 
@@ -83,26 +80,18 @@ final class Deadline implements AutoCloseable {
     hangUp.run();
   }
 
-  private static ScheduledThreadPoolExecutor timer() {
-    var timer =
-        new ScheduledThreadPoolExecutor(
-            1, Thread.ofPlatform().daemon().name("guest-deadlines").factory());
-    timer.setRemoveOnCancelPolicy(true);
-    return timer;
-  }
-
   /**
    * Interrupts the calling thread when opening a connection lasts too long, for there is no channel
    * to close yet.
    */
   static final class Opening implements AutoCloseable {
     private final Thread caller = Thread.currentThread();
-    private final Future<?> alarm;
+    private final Alarm alarm;
     private boolean done;
     private boolean rung;
 
     Opening(long patienceNanos) {
-      alarm = TIMER.schedule(this::ring, patienceNanos, TimeUnit.NANOSECONDS);
+      alarm = Alarm.after(Duration.ofNanos(patienceNanos), this::ring);
     }
 
     synchronized boolean passed() {
@@ -119,7 +108,7 @@ final class Deadline implements AutoCloseable {
     @Override
     public synchronized void close() {
       done = true;
-      alarm.cancel(false);
+      alarm.close();
       if (rung) {
         // Ours, not the caller's: taken back before anybody else sees it.
         Thread.interrupted();

@@ -1,13 +1,10 @@
 package dev.carrel.image;
 
+import dev.carrel.spi.Alarm;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /** Ends when nothing has come for too long: the HTTP client itself would wait for ever. */
 final class PatientStream extends FilterInputStream {
@@ -26,18 +23,16 @@ final class PatientStream extends FilterInputStream {
 
   @Override
   public int read(byte[] bytes, int offset, int length) throws IOException {
-    Future<?> deadline =
-        ForkJoinPool.commonPool()
-            .schedule(this::hangUp, patience.toMillis(), TimeUnit.MILLISECONDS);
-    try {
+    try (var _ = Alarm.after(patience, this::hangUp)) {
       return in.read(bytes, offset, length);
-    } finally {
-      deadline.cancel(false);
     }
   }
 
-  private @Nullable Void hangUp() throws IOException {
-    in.close();
-    return null;
+  private void hangUp() {
+    try {
+      in.close();
+    } catch (IOException e) {
+      // The read ends with it, and tells.
+    }
   }
 }

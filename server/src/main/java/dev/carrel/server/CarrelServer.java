@@ -48,7 +48,7 @@ public final class CarrelServer implements AutoCloseable {
   private final WebServer web;
   private final Connections connections;
   private final McpRoutes mcp;
-  private final ResourceNews news;
+  private final Catalog.Listening news;
   private final E2bApi e2b;
   private final GrpcApi grpc;
   private final boolean secure;
@@ -58,7 +58,7 @@ public final class CarrelServer implements AutoCloseable {
       WebServer web,
       Connections connections,
       McpRoutes mcp,
-      ResourceNews news,
+      Catalog.Listening news,
       E2bApi e2b,
       GrpcApi grpc,
       boolean secure,
@@ -135,7 +135,7 @@ public final class CarrelServer implements AutoCloseable {
       connections.close();
       throw e;
     }
-    var news = ResourceNews.begin(control.sandboxes(), catalog);
+    var news = catalog.reportedBy(() -> ResourceNews.begin(control.sandboxes(), catalog));
     return new CarrelServer(
         web, connections, mcp, news, e2b, grpc, settings.secure(), listening.getHostAddress());
   }

@@ -16,6 +16,7 @@ import dev.carrel.control.sandbox.WarmUp;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.control.vault.Vault;
+import dev.carrel.spi.Alarm;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
@@ -31,10 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -65,10 +63,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
-  private final ScheduledThreadPoolExecutor timer =
-      new ScheduledThreadPoolExecutor(
-          1, Thread.ofPlatform().daemon().name("context-timeouts").factory());
-
   private volatile boolean closed;
 
   public Contexts(
@@ -92,7 +86,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
     this.audit = new CodeAudit(audit, events);
-    timer.setRemoveOnCancelPolicy(true);
     sandboxes.listen(this);
   }
 
@@ -264,7 +257,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    timer.shutdownNow();
     for (SandboxContexts box : boxes.values()) {
       for (LiveContext context : box.list()) {
         Kernel kernel = context.kernel();
@@ -349,11 +341,11 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     RunningSandbox.Use use = running.use();
     Runnable leave = place.hold();
     context.cell(run.cell());
-    Future<?> alarm = timer.schedule(() -> timeOut(run), timeout.toNanos(), TimeUnit.NANOSECONDS);
+    var alarm = Alarm.after(timeout, () -> timeOut(run));
     run.cell()
         .whenOver(
             result -> {
-              alarm.cancel(false);
+              alarm.close();
               use.close();
               leave.run();
               context.endTurn();

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +109,15 @@ public final class Events {
      * Event#DROPPED}, and gets no more.
      */
     public @Nullable Event next(Duration patience) throws InterruptedException {
+      return within(patience);
+    }
+
+    /** As {@link #next(Duration)}, without end. */
+    public Event next() throws InterruptedException {
+      return Objects.requireNonNull(within(null));
+    }
+
+    private @Nullable Event within(@Nullable Duration patience) throws InterruptedException {
       long forgotten = ring.forgotten();
       boolean behind = last < forgotten;
       boolean fresh = !begun;

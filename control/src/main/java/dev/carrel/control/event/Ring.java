@@ -50,9 +50,14 @@ final class Ring {
     }
   }
 
-  /** The first one after {@code last} that is wanted, if one came in time. */
-  Found next(long last, Predicate<Event> wanted, Duration patience) throws InterruptedException {
-    long left = patience.toNanos();
+  /**
+   * The first one after {@code last} that is wanted, if one came in time.
+   *
+   * @param patience null: without end
+   */
+  Found next(long last, Predicate<Event> wanted, @Nullable Duration patience)
+      throws InterruptedException {
+    long left = patience == null ? Long.MAX_VALUE : patience.toNanos();
     long seen = last;
     lock.lockInterruptibly();
     try {
@@ -67,7 +72,11 @@ final class Ring {
         if (left <= 0) {
           return new Found(null, seen);
         }
-        left = more.awaitNanos(left);
+        if (patience == null) {
+          more.await();
+        } else {
+          left = more.awaitNanos(left);
+        }
       }
     } finally {
       lock.unlock();

@@ -1,12 +1,11 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.spi.Alarm;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -51,19 +50,13 @@ final class Bounded {
 
   private static <T> T await(String what, Duration limit, CompletableFuture<T> outcome) {
     boolean interrupted = false;
-    long end = System.nanoTime() + limit.toNanos();
-    try {
+    try (var _ = Alarm.after(limit, () -> outcome.completeExceptionally(late(what, limit)))) {
       while (true) {
         try {
-          return outcome.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+          return outcome.get();
         } catch (InterruptedException e) {
           // Half a transition is worse than a late answer.
           interrupted = true;
-        } catch (TimeoutException e) {
-          outcome.completeExceptionally(
-              new SandboxException(
-                  ErrorCode.ENGINE_FAILED,
-                  "%s was not done after %d ms".formatted(what, limit.toMillis())));
         } catch (ExecutionException e) {
           throw rethrown(e);
         }
@@ -73,6 +66,11 @@ final class Bounded {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  private static SandboxException late(String what, Duration limit) {
+    return new SandboxException(
+        ErrorCode.ENGINE_FAILED, "%s was not done after %d ms".formatted(what, limit.toMillis()));
   }
 
   private static RuntimeException rethrown(ExecutionException e) {

@@ -19,7 +19,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.flywaydb.core.Flyway;
@@ -64,6 +64,7 @@ public final class Database implements AutoCloseable {
   // Of the transaction under way; for who writes.
   private final List<Consumer<Boolean>> afterwards = new ArrayList<>();
   private final Thread batches;
+  private volatile boolean hurried;
   private final WalCheckpoints checkpoints;
 
   private Database(SQLiteDataSource source, Path file) throws SQLException {
@@ -360,26 +361,27 @@ public final class Database implements AutoCloseable {
     while (!stopped) {
       try {
         batch.add(pending.take());
-        gather(batch);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;
       }
+      gather(batch);
       stopped = writeBatch(batch);
       batch.clear();
     }
   }
 
-  /** Waits a little for more, unless somebody waits for what is there. */
-  private void gather(List<Pending> batch) throws InterruptedException {
-    long end = System.nanoTime() + LINGER.toNanos();
-    while (batch.size() < MAX_BATCH && batch.getLast() instanceof Pending.Write) {
-      Pending next = pending.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-      if (next == null) {
-        return;
+  /** Waits a little for more, unless there is much or somebody waits for what is there. */
+  private void gather(List<Pending> batch) {
+    if (batch.getLast() instanceof Pending.Write && pending.size() < MAX_BATCH) {
+      // Not in the queue, where each write that comes would wake it.
+      long end = System.nanoTime() + LINGER.toNanos();
+      for (long left = LINGER.toNanos(); left > 0 && !hurried; left = end - System.nanoTime()) {
+        LockSupport.parkNanos(this, left);
       }
-      batch.add(next);
     }
+    hurried = false;
+    pending.drainTo(batch, MAX_BATCH - 1);
   }
 
   private boolean writeBatch(List<Pending> batch) {
@@ -421,6 +423,7 @@ public final class Database implements AutoCloseable {
       while (true) {
         try {
           pending.put(item);
+          hurry(item);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -430,6 +433,13 @@ public final class Database implements AutoCloseable {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  private void hurry(Pending item) {
+    if (!(item instanceof Pending.Write)) {
+      hurried = true;
+      LockSupport.unpark(batches);
     }
   }
 

@@ -15,7 +15,10 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jdbi.v3.core.Handle;
@@ -139,6 +142,42 @@ final class DatabaseTest {
 
       assertThat(count(database)).isEqualTo(2);
       assertThat(written).hasValue(1);
+    }
+  }
+
+  @Test
+  void whoWaitsForWhatIsToBeWrittenWaitsForNothingElse() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (i INTEGER)"));
+      long start = System.nanoTime();
+      for (int i = 0; i < 30; i++) {
+        database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"));
+        database.flush();
+      }
+      // Each would else have waited a tenth of a second for company.
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+      assertThat(count(database)).isEqualTo(30);
+    }
+  }
+
+  @Test
+  void whatComesByTheHundredIsNotHeldBackByThePatienceForMore() {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (i INTEGER)"));
+      var written = new CountDownLatch(2000);
+      for (int i = 0; i < 2000; i++) {
+        database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"), written::countDown);
+      }
+      // 63 batches: with a tenth of a second for each it were six.
+      assertThat(awaits(written, Duration.ofSeconds(3))).isTrue();
+    }
+  }
+
+  private static boolean awaits(CountDownLatch latch, Duration time) {
+    try {
+      return latch.await(time.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

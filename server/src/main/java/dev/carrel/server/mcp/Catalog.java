@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,9 @@ public final class Catalog {
   private final String instructions;
   private final Set<Kind> changing;
   private final Set<Listener> listeners = new CopyOnWriteArraySet<>();
+  private final Object audience = new Object();
+  private @Nullable Supplier<Listening> reporter;
+  private @Nullable Listening reporting;
 
   /** What there are lists of. */
   public enum Kind {
@@ -148,13 +152,50 @@ public final class Catalog {
   }
 
   /**
+   * Names who looks for news. Nobody does while nobody listens.
+   *
+   * @param begin begins to look, before it returns; what it gives is closed when the last listener
+   *     has gone
+   */
+  public Listening reportedBy(Supplier<Listening> begin) {
+    synchronized (audience) {
+      reporter = begin;
+      fit();
+    }
+    return () -> {
+      synchronized (audience) {
+        reporter = null;
+        fit();
+      }
+    };
+  }
+
+  /**
    * @param tenant whose news are wanted beside those for all
    * @param heard must not block
    */
   Listening listen(String tenant, Consumer<News> heard) {
     var listener = new Listener(tenant, heard);
-    listeners.add(listener);
-    return () -> listeners.remove(listener);
+    synchronized (audience) {
+      listeners.add(listener);
+      fit();
+    }
+    return () -> {
+      synchronized (audience) {
+        listeners.remove(listener);
+        fit();
+      }
+    };
+  }
+
+  private void fit() {
+    Supplier<Listening> wanted = listeners.isEmpty() ? null : reporter;
+    if (wanted != null && reporting == null) {
+      reporting = wanted.get();
+    } else if (wanted == null && reporting != null) {
+      reporting.close();
+      reporting = null;
+    }
   }
 
   /** Begins to look at a resource that does not tell of its changes by itself. */

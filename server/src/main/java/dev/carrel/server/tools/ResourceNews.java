@@ -8,16 +8,14 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.Catalog.News;
 import dev.carrel.spi.SandboxId;
-import java.time.Duration;
 import java.util.Set;
 
 /**
  * Tells clients of MCP what happens to the things they can read, each of its own tenant's alone.
  * Closing it ends its thread.
  */
-public final class ResourceNews implements AutoCloseable {
+public final class ResourceNews implements Catalog.Listening {
   private static final Caller EVERYBODY = new Caller("default", "carrel", Caller.Role.ADMIN);
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final Set<String> KINDS = Set.of("sandbox", "skill", "execution", "egress");
 
   private final Sandboxes sandboxes;
@@ -44,10 +42,7 @@ public final class ResourceNews implements AutoCloseable {
     Events.Subscription events = first;
     try {
       while (true) {
-        Event event = events.next(PATIENCE);
-        if (event == null) {
-          continue;
-        }
+        Event event = events.next();
         if (event.kind().equals(Event.DROPPED) || event.kind().equals(Event.MISSED)) {
           // More happened than is kept: whatever is known may be otherwise.
           events = subscribe();

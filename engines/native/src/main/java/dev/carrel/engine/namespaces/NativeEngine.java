@@ -1,5 +1,6 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.spi.Alarm;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
@@ -22,14 +23,12 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -202,9 +201,8 @@ final class NativeEngine implements Engine {
   }
 
   private static void ping(NativeMachine machine, long seconds) throws IOException {
-    try (ByteChannel channel = machine.openGuest()) {
-      Future<?> deadline =
-          ForkJoinPool.commonPool().schedule(() -> close(channel), seconds, TimeUnit.SECONDS);
+    try (ByteChannel channel = machine.openGuest();
+        var _ = Alarm.after(Duration.ofSeconds(seconds), () -> close(channel))) {
       channel.write(ByteBuffer.wrap(PING));
       ByteBuffer header = ByteBuffer.allocate(Frame.HEADER);
       while (header.hasRemaining()) {
@@ -212,16 +210,18 @@ final class NativeEngine implements Engine {
           throw new EOFException("the guest hung up");
         }
       }
-      deadline.cancel(false);
       if (header.get(Frame.HEADER - 1) != GUEST_OK) {
         throw new IOException("the guest does not speak our protocol");
       }
     }
   }
 
-  private static @Nullable Void close(ByteChannel channel) throws IOException {
-    channel.close();
-    return null;
+  private static void close(ByteChannel channel) {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      // Whoever waits for it is told.
+    }
   }
 
   @Override

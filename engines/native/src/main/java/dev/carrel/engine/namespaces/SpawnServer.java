@@ -1,5 +1,6 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.spi.Alarm;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Text;
 import dev.carrel.spi.WarmSettings;
@@ -15,8 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -113,9 +112,8 @@ final class SpawnServer implements AutoCloseable {
   }
 
   private List<Frame> exchange(SpawnConnection connection, Frame request) throws IOException {
-    Future<?> deadline = closeAfter(connection, patience(request));
     boolean reusable = false;
-    try {
+    try (var _ = Alarm.after(patience(request), connection::close)) {
       connection.send(request);
       var answers = new ArrayList<Frame>();
       do {
@@ -127,7 +125,6 @@ final class SpawnServer implements AutoCloseable {
       }
       return answers;
     } finally {
-      deadline.cancel(false);
       if (reusable) {
         kept.addFirst(connection);
       } else {
@@ -148,20 +145,13 @@ final class SpawnServer implements AutoCloseable {
   }
 
   private static void leaveIfIdle(SpawnConnection connection) throws IOException {
-    Future<?> deadline = closeAfter(connection, ANSWER);
-    try (connection) {
+    try (connection;
+        var _ = Alarm.after(ANSWER, connection::close)) {
       connection.send(Frame.of(Frame.LEAVE).with(Frame.IF_IDLE, 1));
       if (connection.receive().findNumber(Frame.IF_IDLE).isPresent()) {
         connection.awaitEnd();
       }
-    } finally {
-      deadline.cancel(false);
     }
-  }
-
-  private static Future<?> closeAfter(SpawnConnection connection, Duration time) {
-    return ForkJoinPool.commonPool()
-        .schedule(connection::close, time.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /** A connection to a server of our own build, started if need be. */
@@ -187,8 +177,7 @@ final class SpawnServer implements AutoCloseable {
 
   /** Whether it is of our build; one that is not has been asked to leave and has left. */
   private boolean greet(SpawnConnection connection) throws IOException {
-    Future<?> deadline = closeAfter(connection, ANSWER);
-    try {
+    try (var _ = Alarm.after(ANSWER, connection::close)) {
       connection.send(Frame.of(Frame.HELLO));
       if (connection.receive().text(Frame.BUILD).equals(build())) {
         return true;
@@ -197,8 +186,6 @@ final class SpawnServer implements AutoCloseable {
       connection.receive();
       connection.awaitEnd();
       return false;
-    } finally {
-      deadline.cancel(false);
     }
   }
 

@@ -26,6 +26,8 @@ final class Chain {
   private @Nullable Head tentative;
   private long taken;
   private Head committed;
+  // The least that somebody waits to be passed: the others wake nobody.
+  private long awaited = Long.MAX_VALUE;
 
   Chain(Database database, Journal journal, int outputChars, Head head) {
     this.database = database;
@@ -47,6 +49,7 @@ final class Chain {
       if (left <= 0) {
         return false;
       }
+      awaited = Math.min(awaited, sequence);
       wait(left);
     }
     return true;
@@ -119,7 +122,10 @@ final class Chain {
       if (taken > 0) {
         journal.written(taken);
       }
-      notifyAll();
+      if (reached.sequence() > awaited) {
+        awaited = Long.MAX_VALUE;
+        notifyAll();
+      }
     }
     tentative = null;
     // All that the database has is no longer in the journal.

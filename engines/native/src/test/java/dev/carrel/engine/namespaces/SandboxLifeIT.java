@@ -16,6 +16,7 @@ import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -104,8 +105,14 @@ final class SandboxLifeIT extends MachineTests {
   void createWhoseAskerIsGoneIsUndone() throws Exception {
     start();
     SandboxId id = SandboxId.random();
+    String server =
+        String.valueOf(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+    // Else the sandbox could be ready before we are gone, and stay.
+    signal("-STOP", server);
     try (SpawnConnection connection = SpawnConnection.open(socket())) {
       connection.send(Sandbox.request(id, spec().limits()));
+    } finally {
+      signal("-CONT", server);
     }
 
     Eventually.holds(
@@ -115,6 +122,11 @@ final class SandboxLifeIT extends MachineTests {
     try (Engine other = newEngine()) {
       assertThat(other.recover()).extracting(Machine::id).doesNotContain(id);
     }
+  }
+
+  private static void signal(String signal, String process)
+      throws IOException, InterruptedException {
+    assertThat(new ProcessBuilder("kill", signal, process).start().waitFor()).isZero();
   }
 
   @Test

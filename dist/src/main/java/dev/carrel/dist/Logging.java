@@ -9,6 +9,7 @@ import ch.qos.logback.classic.filter.ThresholdFilter;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.rolling.FixedWindowRollingPolicy;
 import ch.qos.logback.core.rolling.RollingFileAppender;
@@ -29,15 +30,41 @@ final class Logging {
 
   private Logging() {}
 
-  /** Logs to a file of bounded size in the folder, as JSON lines; to nothing else until told. */
+  /** Logs to a file of bounded size in the folder, as JSON lines, and to nothing else. */
   static Path toFile(LogConfig config, Path folder) {
-    LoggerContext context = context();
-    context.reset();
+    LoggerContext context = fresh();
+    Path file = folder.resolve("carrel.log");
+    begin(context, config, file(context, file));
+    return file;
+  }
+
+  /**
+   * As {@link #toFile}, and to standard error too.
+   *
+   * @param problemsOnly for a person at a terminal; the file has the rest
+   */
+  static Path toFileAndStandardError(LogConfig config, Path folder, boolean problemsOnly) {
+    LoggerContext context = fresh();
+    Path file = folder.resolve("carrel.log");
+    // One thread writes to both.
+    var both = new Both(file(context, file), standardError(context, config, problemsOnly));
+    both.setContext(context);
+    both.start();
+    begin(context, config, both);
+    return file;
+  }
+
+  private static void begin(
+      LoggerContext context, LogConfig config, Appender<ILoggingEvent> appender) {
     var root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     root.setLevel(Level.valueOf(config.level().name()));
     // Flyway tells a story of eight lines at each start.
     context.getLogger("org.flywaydb").setLevel(Level.WARN);
-    Path file = folder.resolve("carrel.log");
+    root.addAppender(inBackground(context, appender));
+    takeOverJavaLogging();
+  }
+
+  private static Appender<ILoggingEvent> file(LoggerContext context, Path file) {
     var appender = new RollingFileAppender<ILoggingEvent>();
     appender.setContext(context);
     appender.setFile(file.toString());
@@ -56,18 +83,11 @@ final class Logging {
     trigger.start();
     rolling.start();
     appender.start();
-    root.addAppender(inBackground(context, appender));
-    takeOverJavaLogging();
-    return file;
+    return appender;
   }
 
-  /**
-   * Logs to standard error too.
-   *
-   * @param problemsOnly for a person at a terminal; the file has the rest
-   */
-  static void toStandardError(LogConfig config, boolean problemsOnly) {
-    LoggerContext context = context();
+  private static Appender<ILoggingEvent> standardError(
+      LoggerContext context, LogConfig config, boolean problemsOnly) {
     var appender = new ConsoleAppender<ILoggingEvent>();
     appender.setContext(context);
     appender.setTarget("System.err");
@@ -76,16 +96,14 @@ final class Logging {
           case JSON -> json(context);
           case TEXT -> text(context);
         });
-    appender.start();
-    Appender<ILoggingEvent> queue = inBackground(context, appender);
     if (problemsOnly) {
       var filter = new ThresholdFilter();
       filter.setLevel("WARN");
       filter.start();
-      // Before the queue: what is not shown wakes nobody.
-      queue.addFilter(filter);
+      appender.addFilter(filter);
     }
-    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).addAppender(queue);
+    appender.start();
+    return appender;
   }
 
   /** No request waits for its line to be written; none is dropped, and an end writes them all. */
@@ -103,6 +121,12 @@ final class Logging {
   /** Writes what is still to be written; later lines go nowhere. */
   static void end() {
     context().reset();
+  }
+
+  private static LoggerContext fresh() {
+    LoggerContext context = context();
+    context.reset();
+    return context;
   }
 
   private static LoggerContext context() {
@@ -136,6 +160,29 @@ final class Logging {
     var root = java.util.logging.Logger.getLogger("");
     root.setLevel(java.util.logging.Level.WARNING);
     root.addHandler(new ToSlf4j());
+  }
+
+  private static final class Both extends UnsynchronizedAppenderBase<ILoggingEvent> {
+    private final Appender<ILoggingEvent> one;
+    private final Appender<ILoggingEvent> two;
+
+    private Both(Appender<ILoggingEvent> one, Appender<ILoggingEvent> two) {
+      this.one = one;
+      this.two = two;
+    }
+
+    @Override
+    protected void append(ILoggingEvent event) {
+      one.doAppend(event);
+      two.doAppend(event);
+    }
+
+    @Override
+    public void stop() {
+      super.stop();
+      one.stop();
+      two.stop();
+    }
   }
 
   private static final class ToSlf4j extends Handler {

@@ -202,8 +202,7 @@ final class ThisHost implements Host {
                         DataDirectory.published(folder)
                             .map(running -> "it listens on " + running.address())
                             .orElse("it belongs to a carrel command that will end by itself")));
-    Path logFile = Logging.toFile(configuration.log(), folder);
-    Logging.toStandardError(configuration.log(), options.quiet());
+    Path logFile = Logging.toFileAndStandardError(configuration.log(), folder, options.quiet());
     RunningServer server = RunningServer.start(configuration, data);
     data.publish(server.address(), server.grpcAddress());
     return new Served(

@@ -102,6 +102,17 @@ final class ServerBench {
             Samples.time(count / 2, SPACING_MILLIS, exec),
             2,
             Floors.SPAWN));
+    report.add(Row.note("code 1+1: switches of the server's threads", switches(code), ""));
+    report.add(Row.note("exec true: switches of the server's threads", switches(exec), ""));
+  }
+
+  /** For each call. Unlike its time, it hardly depends on what else the machine does. */
+  private double switches(Callable<?> call) throws Exception {
+    long before = server.switches();
+    for (int i = 0; i < count; i++) {
+      call.call();
+    }
+    return (server.switches() - before) / (double) count;
   }
 
   private void lifecycles(HttpConnection http) throws Exception {
@@ -145,19 +156,18 @@ final class ServerBench {
     report.add(
         Row.latency(
             "the same with IPython, numpy, pandas, matplotlib loaded", data, 18, Peers.DOCKER_RUN));
-    Samples cycle =
-        Samples.time(
-            count,
-            0,
-            () -> {
-              String box = create(http);
-              http.post(SANDBOXES + "/" + box + "/exec", TRUE);
-              http.delete(SANDBOXES + "/" + box);
-              return null;
-            });
+    Callable<?> life =
+        () -> {
+          String box = create(http);
+          http.post(SANDBOXES + "/" + box + "/exec", TRUE);
+          return delete(http, box);
+        };
+    Samples cycle = Samples.time(count, 0, life);
     report.add(
         Row.rate("create+exec+delete, one stream", 1000 / cycle.p50Millis(), "/s", 150.0)
             .against(Floors.LIFE));
+    report.add(
+        Row.note("create+exec+delete: switches of the server's threads", switches(life), ""));
   }
 
   private void burst() throws Exception {

@@ -134,6 +134,31 @@ public final class ServerProcess implements AutoCloseable {
         .sum();
   }
 
+  /** How often its threads gave a processor to another, the compilers left out. */
+  long switches() throws IOException {
+    long sum = 0;
+    try (Stream<Path> threads =
+        Files.list(Path.of("/proc", String.valueOf(process.pid()), "task"))) {
+      for (Path thread : threads.toList()) {
+        sum += switches(thread);
+      }
+    }
+    return sum;
+  }
+
+  private static long switches(Path thread) {
+    try {
+      return Files.readString(thread.resolve("comm")).matches("(?s)C[12] Compiler.*")
+          ? 0
+          : Files.readAllLines(thread.resolve("status")).stream()
+              .filter(line -> line.contains("ctxt_switches:"))
+              .mapToLong(line -> Long.parseLong(line.replaceAll("\\D+", "")))
+              .sum();
+    } catch (IOException gone) {
+      return 0;
+    }
+  }
+
   /** Open files of the server and of what makes its sandboxes. */
   int descriptors() throws IOException {
     int count = 0;

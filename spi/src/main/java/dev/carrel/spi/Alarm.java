@@ -30,7 +30,7 @@ public final class Alarm implements AutoCloseable {
   /**
    * Sets one.
    *
-   * @param action must not block: the others wait for it
+   * @param action must not block: the others wait for it, and one of them may be what ends the wait
    */
   public static Alarm after(Duration time, Runnable action) {
     return WATCH.set(time.compareTo(LONGEST) < 0 ? time : LONGEST, action);
@@ -91,7 +91,7 @@ public final class Alarm implements AutoCloseable {
         } catch (InterruptedException e) {
           // Nobody interrupts it.
           return;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
           // The top of a loop: the other alarms ring nevertheless.
           Thread thread = Thread.currentThread();
           thread.getUncaughtExceptionHandler().uncaughtException(thread, e);

@@ -341,7 +341,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     RunningSandbox.Use use = running.use();
     Runnable leave = place.hold();
     context.cell(run.cell());
-    var alarm = Alarm.after(timeout, () -> timeOut(run));
+    // Not on the alarm's own thread: what waits for the sandbox to wake may wait for its guest.
+    var alarm = Alarm.after(timeout, () -> Thread.startVirtualThread(() -> timeOut(run)));
     run.cell()
         .whenOver(
             result -> {

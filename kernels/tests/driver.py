@@ -24,6 +24,7 @@ COMMANDS = {
 INTERPRETERS = {"python": "/usr/bin/python3", "node": "node", "r": "R", "bash": "bash"}
 EXECUTE, PING, COMPLETE, SHUTDOWN, BIND = 1, 2, 3, 4, 5
 STATUS = ("ok", "error", "interrupted")
+AGAIN = 2  # seconds
 
 Error = collections.namedtuple("Error", "type message traceback")
 
@@ -218,7 +219,8 @@ class Kernel:
         self.send(EXECUTE, struct.pack("<II", int(silent), len(code)) + code)
 
     def run(self, code, silent=False, interrupt_on=None, timeout=10):
-        """Runs a cell to its DONE. With `interrupt_on`, SIGINT follows as soon as stdout has shown that text."""
+        """Runs a cell to its DONE. With `interrupt_on`, SIGINT follows as soon as stdout has shown that text, and again, as hosts do
+        it, when there is no answer: one that comes in the very moment before a native wait begins is seen after that wait."""
         self.post(code, silent)
         return self.answer(timeout, interrupt_on)
 
@@ -246,10 +248,12 @@ class Kernel:
     def answer(self, timeout=10, interrupt_on=None):
         outcome = Outcome()
         deadline = time.monotonic() + timeout
+        again = None
         while outcome.status is None:
-            event = self._next(outcome, deadline, interrupt_on)
+            event = self._next(outcome, deadline, interrupt_on, again)
             if event is None:
                 self.interrupt()
+                again = time.monotonic() + AGAIN if again is None else deadline
                 interrupt_on = None
                 continue
             self._take(outcome, *event)
@@ -281,8 +285,8 @@ class Kernel:
             raise ValueError("an event of unknown type 0x%02x" % kind)
         data.end()
 
-    def _next(self, outcome, deadline, interrupt_on=None):
-        """The next event; None when `interrupt_on` has appeared."""
+    def _next(self, outcome, deadline, interrupt_on=None, again=None):
+        """The next event; None when `interrupt_on` has appeared, or at the time `again`."""
         while True:
             if len(self.buffer) >= 5:
                 size, kind = struct.unpack_from("<IB", self.buffer)
@@ -290,10 +294,12 @@ class Kernel:
                 if len(self.buffer) >= 5 + size:
                     data, self.buffer = self.buffer[5 : 5 + size], self.buffer[5 + size :]
                     return kind, Reader(data)
-            left = deadline - time.monotonic()
-            if left <= 0:
+            now = time.monotonic()
+            if now >= deadline:
                 raise TimeoutError("no answer in time; so far: %r" % outcome)
-            for key, _ in self.selector.select(left):
+            if again is not None and now >= again:
+                return None
+            for key, _ in self.selector.select((deadline if again is None else min(deadline, again)) - now):
                 self._read(key.fd, outcome)
             if interrupt_on is not None and interrupt_on in outcome.stdout:
                 return None

@@ -339,6 +339,24 @@ class PythonKernel(Bindings, KernelCase):
         self.kernel.run("import asyncio\nseen = []\nasync def work():\n  for i in range(3):\n    seen.append(i)\n    await asyncio.sleep(0)\ntask = asyncio.ensure_future(work())\nawait asyncio.sleep(0)")
         self.assertEqual(self.value("await task\nseen"), "[0, 1, 2]")
 
+    def test_the_first_awaiting_cell_finds_the_tasks_that_were_made_before(self):
+        work = "import asyncio\nasync def work():\n  await asyncio.sleep(0)\n  return 'done'\n"
+        with Kernel("python") as kernel:
+            kernel.run(work + "task = asyncio.ensure_future(work())")
+            self.assertEqual(kernel.run("await task").text, "'done'")
+        with Kernel("python") as kernel:
+            outcome = kernel.run(work + "task = asyncio.create_task(work())\nawait task")
+            self.assertEqual(outcome.text, "'done'", outcome)
+            outcome = kernel.run("asyncio.run(work())")
+            self.assertEqual(outcome.text, "'done'", outcome)
+            self.assertEqual(kernel.run("await work()").text, "'done'")
+
+    def test_an_error_before_an_await_starts_at_the_cell(self):
+        outcome = self.kernel.run("import asyncio\ndef fails():\n  raise ValueError('here')\nfails()\nawait asyncio.sleep(0)")
+        self.assertEqual(outcome.error.type, "ValueError")
+        self.assertNotIn("carrel_kernel", outcome.error.traceback)
+        self.assertNotIn("asyncio/", outcome.error.traceback)
+
     def test_completion(self):
         self.kernel.run("completable = {'a': 1}")
         self.assertEqual(self.kernel.complete("x = complet"), (4, 11, ["completable"]))

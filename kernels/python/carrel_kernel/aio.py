@@ -2,6 +2,7 @@
 
 import asyncio
 import types
+import warnings
 
 _loop = None
 
@@ -10,7 +11,7 @@ def run(coroutine):
     """Runs a cell's coroutine to its end; an interrupt cancels it and lets its `finally` blocks run."""
     global _loop
     if _loop is None or _loop.is_closed():
-        _loop = asyncio.new_event_loop()
+        _loop = _current() or asyncio.new_event_loop()
     asyncio.set_event_loop(_loop)
     task = _loop.create_task(coroutine)
     try:
@@ -26,6 +27,17 @@ def run(coroutine):
         if not task.cancelled():
             task.exception()
         raise KeyboardInterrupt().with_traceback(place) from None
+
+
+def _current():
+    """The loop that earlier cells may have made tasks for, without awaiting anything."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            loop = asyncio.get_event_loop()
+        except RuntimeError:
+            return None
+    return None if loop.is_closed() else loop
 
 
 def _place(coroutine):

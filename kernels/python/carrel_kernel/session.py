@@ -185,11 +185,24 @@ def parse(source, name):
         return compile(translated, name, "exec", flags, True)
 
 
-def evaluate(code):
-    checkpoint()
-    value = eval(code, main.__dict__)
-    if code.co_flags & IS_COROUTINE:
-        return load("aio").run(value)
+def evaluate(codes):
+    """Runs one after the other; the value is the last one's. One that awaits takes the others into the event loop with it."""
+    if any(code.co_flags & IS_COROUTINE for code in codes):
+        return load("aio").run(awaited(codes))
+    value = None
+    for code in codes:
+        checkpoint()
+        value = eval(code, main.__dict__)
+    return value
+
+
+async def awaited(codes):
+    value = None
+    for code in codes:
+        checkpoint()
+        value = eval(code, main.__dict__)
+        if code.co_flags & IS_COROUTINE:
+            value = await value
     return value
 
 
@@ -206,13 +219,15 @@ def run(source):
     tree = parse(source, name)
     flags = ALLOW_AWAIT | state.futures
     last = tree.body.pop() if tree.body and type(tree.body[-1]) is _ast.Expr else None
+    codes = []
     if tree.body:
-        code = compile(tree, name, "exec", flags, True)
-        state.futures |= code.co_flags & FUTURE_FEATURES
-        evaluate(code)
+        codes.append(compile(tree, name, "exec", flags, True))
+        state.futures |= codes[0].co_flags & FUTURE_FEATURES
+    if last is not None:
+        codes.append(compile(_ast.Expression(last.value), name, "eval", flags | state.futures, True))
+    value = evaluate(codes)
     if last is None:
         return None
-    value = evaluate(compile(_ast.Expression(last.value), name, "eval", flags | state.futures, True))
     if type(value) is COROUTINE:
         value = load("aio").run(value)
     return None if source.rstrip().endswith(";") else value

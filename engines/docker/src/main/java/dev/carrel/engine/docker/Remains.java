@@ -1,6 +1,5 @@
 package dev.carrel.engine.docker;
 
-import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.Hierarchies;
 import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.IdRanges;
@@ -61,10 +60,7 @@ final class Remains {
   /** gVisor is asked by the daemon to end, and answers only where nothing stopped or froze it. */
   private void kill(HostProcess first) throws IOException {
     if (first.alive()) {
-      ControlGroup group = hierarchies.groupOf(first.pid());
-      if (group.freezes()) {
-        group.thaw();
-      }
+      hierarchies.groupOf(first.pid()).thawRemains();
       first.kill();
     }
   }

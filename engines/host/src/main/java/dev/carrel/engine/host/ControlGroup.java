@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record ControlGroup(Map<String, Path> first, @Nullable Path second) {
   private static final Duration FREEZE = Duration.ofSeconds(10);
+  private static final Duration GOING = Duration.ofSeconds(1);
   private static final long PERIOD_MICROS = 100_000;
   private static final long MEBIBYTE = 1 << 20;
 
@@ -127,6 +128,20 @@ public record ControlGroup(Map<String, Path> first, @Nullable Path second) {
 
   public void thaw() throws IOException {
     freezer("0", "THAWED");
+  }
+
+  /** As {@link #thaw}, for who is to be killed: a group that goes meanwhile has nobody left. */
+  public void thawRemains() throws IOException {
+    if (!freezes()) {
+      return;
+    }
+    try {
+      thaw();
+    } catch (IOException e) {
+      if (!Patience.until(GOING, () -> !freezes())) {
+        throw e;
+      }
+    }
   }
 
   private void freezer(String value, String word) throws IOException {

@@ -33,9 +33,7 @@ final class Remains {
       return;
     }
     ControlGroup group = group(folder.id());
-    if (group.exists() && group.freezes()) {
-      group.thaw(); // in version 1 not even SIGKILL reaches who is frozen
-    }
+    group.thawRemains(); // in version 1 not even SIGKILL reaches who is frozen
     // The first process takes all others with it; then the companion cleans up and follows.
     String argument = folder.id().value();
     folder.writtenPid().filter(first -> first.runsWith(argument)).ifPresent(HostProcess::kill);

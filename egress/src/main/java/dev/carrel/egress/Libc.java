@@ -41,7 +41,6 @@ final class Libc {
   private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
 
   private static final MethodHandle PIPE = bind("pipe2", JAVA_INT, ADDRESS, JAVA_INT);
-  private static final MethodHandle YIELD = bind("sched_yield", JAVA_INT);
   private static final MethodHandle CLOSE = bind("close", JAVA_INT, JAVA_INT);
   private static final MethodHandle READ = bind("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
   private static final MethodHandle CONTROL =
@@ -146,15 +145,6 @@ final class Libc {
         buffer.position(buffer.position() + (int) got);
       }
       return got;
-    } catch (Throwable e) {
-      throw unexpected(e);
-    }
-  }
-
-  /** Lets another thread of the host have this processor for its next turn, if one wants it. */
-  static void offerProcessor(MemorySegment state) {
-    try {
-      int _ = (int) YIELD.invokeExact(state);
     } catch (Throwable e) {
       throw unexpected(e);
     }

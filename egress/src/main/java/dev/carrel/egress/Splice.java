@@ -6,15 +6,12 @@ import java.nio.channels.ClosedChannelException;
 
 /**
  * Bytes that nobody looks at on their way from a socket to a socket, through a pipe: the kernel
- * hands on its pages and copies nothing. It never waits within a call of the kernel. When there is
- * nothing to move it offers its processor to others a few times; who has to wait for longer does so
- * in the channels, where time-outs and closing reach it: for the sender by leaving, for the
- * receiver by a copy of a little of what is in the pipe.
+ * hands on its pages and copies nothing. It never waits within a call of the kernel. Who has to
+ * wait does so in the channels, where time-outs and closing reach it: for the sender by leaving,
+ * for the receiver by a copy of a little of what is in the pipe.
  */
 final class Splice {
   private static final int TURN = 16;
-  // A quick end is ready again before a thread that waits for it could be woken.
-  private static final int OFFERS = 8;
   // Enough to wait with. A Unix socket tells of room when three quarters of it are free.
   private static final int LITTLE = 4 * 1024;
 
@@ -38,7 +35,7 @@ final class Splice {
     long moved = 0;
     for (int turn = 1; moved < most; turn++) {
       requireOpen();
-      long got = fill(most - moved);
+      long got = pipe.fill(source, most - moved);
       if (got == 0) {
         break;
       }
@@ -60,27 +57,9 @@ final class Splice {
   private void deliver(long bytes) throws IOException {
     for (long left = bytes; left > 0; ) {
       requireOpen();
-      long sent = drain(left);
+      long sent = pipe.drain(sink, left);
       left -= sent > 0 ? sent : copy(left);
     }
-  }
-
-  private long fill(long most) {
-    long got = pipe.fill(source, most);
-    for (int i = 0; got == 0 && i < OFFERS; i++) {
-      Libc.offerProcessor(pipe.state());
-      got = pipe.fill(source, most);
-    }
-    return got;
-  }
-
-  private long drain(long most) {
-    long sent = pipe.drain(sink, most);
-    for (int i = 0; sent == 0 && i < OFFERS; i++) {
-      Libc.offerProcessor(pipe.state());
-      sent = pipe.drain(sink, most);
-    }
-    return sent;
   }
 
   /** The receiver is slow or gone: its channel waits, or tells. */

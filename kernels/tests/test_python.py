@@ -335,6 +335,28 @@ class PythonKernel(Bindings, KernelCase):
         self.kernel.run("def inspected():\n    return 'me'")
         self.assertIn("return 'me'", self.value("import inspect; inspect.getsource(inspected)"))
 
+    def test_a_cell_costs_the_same_after_many_others(self):
+        with Kernel("python") as kernel:
+            kernel.run("import linecache")
+            kernel.run("class Counting(dict):\n  looks = 0\n  def __contains__(self, name):\n    Counting.looks += 1\n    return super().__contains__(name)")
+            kernel.run("linecache.cache = Counting(linecache.cache)")
+            for _ in range(200):
+                kernel.run("1+1")
+            self.assertLess(int(kernel.run("Counting.looks").text), 500)
+
+    def test_sources_that_are_forgotten_are_so_everywhere(self):
+        with Kernel("python") as kernel:
+            kernel.run("import linecache")
+            for _ in range(4):
+                kernel.run("#" * (3 << 20))
+            self.assertEqual(kernel.run("sum(len(''.join(entry[2])) for name, entry in linecache.cache.items()) < 9 << 20").text, "True")
+
+    def test_who_clears_the_cache_of_lines_finds_the_cells_again(self):
+        with Kernel("python") as kernel:
+            kernel.run("def inspected():\n    return 'me'")
+            kernel.run("import inspect, linecache; linecache.clearcache()")
+            self.assertIn("return 'me'", kernel.run("inspect.getsource(inspected)").text)
+
     def test_tasks_go_on_in_later_cells(self):
         self.kernel.run("import asyncio\nseen = []\nasync def work():\n  for i in range(3):\n    seen.append(i)\n    await asyncio.sleep(0)\ntask = asyncio.ensure_future(work())\nawait asyncio.sleep(0)")
         self.assertEqual(self.value("await task\nseen"), "[0, 1, 2]")

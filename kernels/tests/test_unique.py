@@ -111,3 +111,17 @@ class Unique(unittest.TestCase):
         command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), str(nobody)]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
         self.assertEqual(done.stdout, "True\n")
+
+    def test_cells_that_warmed_the_zygote_are_not_taken_for_those_of_a_fork(self):
+        program = """if True:
+            import os, sys
+            sys.path.insert(0, sys.argv[1])
+            from carrel_kernel import session, zygote
+            zygote.prepare("plain")
+            session.run("def first():\\n  return 'mine'")
+            import inspect
+            print(inspect.getsource(session.main.first))
+        """
+        command = [sys.executable, "-S", "-c", program, os.path.join(KERNELS, "python")]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
+        self.assertIn("return 'mine'", done.stdout)

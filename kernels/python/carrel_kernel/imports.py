@@ -66,10 +66,11 @@ def user_base_exists():
 
 
 def publish_sources(linecache):
-    """Lets linecache, and so traceback and inspect, find the cells' sources."""
-    for name, source in session.state.sources.items():
-        if name not in linecache.cache:
-            linecache.cache[name] = (len(source), None, [line + "\n" for line in source.split("\n")], name)
+    """Lets linecache, and so traceback and inspect, find the cells' sources: those newer than the last one it has."""
+    for name, source in reversed(session.state.sources.items()):
+        if name in linecache.cache:
+            break
+        linecache.cache[name] = (len(source), None, [line + "\n" for line in source.split("\n")], name)
 
 
 def _pyplot_loaded(module):

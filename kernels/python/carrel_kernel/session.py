@@ -20,6 +20,7 @@ READY, RESULT, DISPLAY, ERROR, DONE, COMPLETIONS, PONG = range(0x81, 0x88)
 OK, FAILED, INTERRUPTED = 0, 1, 2
 SILENT = 1
 MAX_FRAME = 64 << 20
+MAX_SOURCES = 10_000
 
 # Out of the way of user code that closes or renumbers the small descriptors.
 REQUESTS, EVENTS = 602, 603
@@ -166,12 +167,18 @@ def remember(name, source):
     """Keeps sources for tracebacks; the oldest go when they are many."""
     state.sources[name] = source
     state.source_bytes += len(source)
-    while state.source_bytes > 8 << 20 and len(state.sources) > 1:
-        oldest = next(iter(state.sources))
-        state.source_bytes -= len(state.sources.pop(oldest))
+    while len(state.sources) > 1 and (state.source_bytes > 8 << 20 or len(state.sources) > MAX_SOURCES):
+        forget_source(next(iter(state.sources)))
     linecache = sys.modules.get("linecache")
     if linecache is not None:
         load("imports").publish_sources(linecache)
+
+
+def forget_source(name):
+    state.source_bytes -= len(state.sources.pop(name))
+    linecache = sys.modules.get("linecache")
+    if linecache is not None:
+        linecache.cache.pop(name, None)
 
 
 def parse(source, name):

@@ -202,8 +202,9 @@ def prepare(preload):
             continue  # an image without it: the kernel says so when code asks for it
     session.result_bundle(session.run("1 + 1"))
     session.result_bundle(session.run("'a' * 2"))
-    session.state.cells = session.state.source_bytes = 0
-    session.state.sources.clear()
+    session.state.cells = 0
+    for name in list(session.state.sources):
+        session.forget_source(name)
 
 
 def spare(control, tell, settings, generators):

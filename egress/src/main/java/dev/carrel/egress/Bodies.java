@@ -18,6 +18,11 @@ final class Bodies {
   /** Told of bytes before they are passed on. */
   interface Meter {
     void pass(long bytes) throws RefusedException;
+
+    /** How much may be told of at once, where it is not in a buffer anyway. */
+    default int piece() {
+      return Buffers.SIZE;
+    }
   }
 
   /**

@@ -216,6 +216,12 @@ public final class Gate implements AutoCloseable {
     }
   }
 
+  /** Whether it matters where bytes are cut: the policy has a budget or a pace for them. */
+  boolean isBounded() {
+    Policy now = policy;
+    return now.maxBytes() > 0 || now.bytesPerSecond() > 0;
+  }
+
   /** Throws when the policy's bytes are used up. */
   void requireBudget() throws RefusedException {
     requireMeter(0);

@@ -1,8 +1,10 @@
 package dev.carrel.egress;
 
+import static java.lang.foreign.MemoryLayout.structLayout;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -18,16 +20,20 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * Calls of the C library that the JDK has no door to. None of them waits, so a virtual thread may
- * make them. Results are as the library's, with the negated errno instead of -1. Where something is
- * missing, in the library or in how this JVM was started, the class does not initialise.
+ * Calls of the C library that the JDK has no door to. None of them waits, except {@link #poll} as
+ * long as it was told: a virtual thread that makes it holds its carrier meanwhile. Results are as
+ * the library's, with the negated errno instead of -1. Where something is missing, in the library
+ * or in how this JVM was started, the class does not initialise.
  */
 @SuppressWarnings("restricted") // that is what --enable-native-access is there for
 final class Libc {
   // All of these are the same on amd64 and arm64.
   static final int NO_PERMISSION = 1;
+  static final int NOT_YET = 11; // EAGAIN
   static final int NO_SUCH_CALL = 38;
   static final int INVALID = 22;
+  static final short READABLE = 1; // POLLIN
+  static final short WRITABLE = 4; // POLLOUT
   private static final int DUPLICATE = 1030; // F_DUPFD_CLOEXEC
   private static final int FLAGS = 3; // F_GETFL
   private static final int SET_PIPE_SIZE = 1031;
@@ -38,6 +44,9 @@ final class Libc {
   private static final Linker LINKER = Linker.nativeLinker();
   private static final Linker.Option CAPTURED = Linker.Option.captureCallState("errno");
   private static final StructLayout STATE = Linker.Option.captureStateLayout();
+  private static final StructLayout POLLED =
+      structLayout(
+          JAVA_INT.withName("fd"), JAVA_SHORT.withName("events"), JAVA_SHORT.withName("revents"));
   private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
 
   private static final MethodHandle PIPE = bind("pipe2", JAVA_INT, ADDRESS, JAVA_INT);
@@ -51,6 +60,7 @@ final class Libc {
           Linker.Option.firstVariadicArg(2));
   private static final MethodHandle SPLICE =
       bind("splice", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
+  private static final MethodHandle POLL = bind("poll", JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
   private static final MethodHandle NUMBER = number();
 
   private Libc() {}
@@ -128,6 +138,28 @@ final class Libc {
                   MemorySegment.NULL,
                   most,
                   MOVE_WITHOUT_WAITING));
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** What {@link #poll} needs; for one thread at a time. */
+  static MemorySegment polled() {
+    return Arena.ofAuto().allocate(POLLED);
+  }
+
+  /**
+   * Waits until a descriptor is as asked for, broken or at its end; 0 when it is none of these in
+   * time.
+   *
+   * @param events {@link #READABLE} or {@link #WRITABLE}
+   */
+  static int poll(
+      MemorySegment state, MemorySegment polled, int descriptor, short events, int millis) {
+    try {
+      polled.set(JAVA_INT, 0, descriptor);
+      polled.set(JAVA_SHORT, JAVA_INT.byteSize(), events);
+      return result(state, (int) POLL.invokeExact(state, polled, 1L, millis));
     } catch (Throwable e) {
       throw unexpected(e);
     }

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,7 +22,11 @@ final class Pipes implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Pipes.class);
   private static final int KEPT = 16;
+  // A quick end is ready again in a tenth of this.
+  private static final int MOMENT_MILLIS = 1;
 
+  // Who waits for a moment holds a thread that virtual ones take turns on: half of these at most.
+  private final Semaphore moments = new Semaphore(Runtime.getRuntime().availableProcessors() / 2);
   private final LongAdder moved = new LongAdder();
   private final Deque<Pipe> free = new ArrayDeque<>();
   private final Runnable attempt;
@@ -113,6 +118,7 @@ final class Pipes implements AutoCloseable {
     private final MemorySegment state;
     private final int exit;
     private final int entry;
+    private final MemorySegment polled = Libc.polled();
     private long held;
 
     private Pipe(MemorySegment state, int exit, int entry) {
@@ -125,9 +131,15 @@ final class Pipes implements AutoCloseable {
       return state;
     }
 
-    /** Takes in what the socket has; nothing when that is nothing, its end or a failure. */
+    /**
+     * Takes in what the socket has, or will have in a moment; nothing when that is nothing, its end
+     * or a failure.
+     */
     long fill(Descriptor socket, long most) {
       long got = Libc.splice(state, socket.number(), entry, Math.min(most, SIZE));
+      if (got == -Libc.NOT_YET && isReadySoon(socket, Libc.READABLE)) {
+        got = Libc.splice(state, socket.number(), entry, Math.min(most, SIZE));
+      }
       if (got == -Libc.INVALID || got == -Libc.NO_SUCH_CALL || got == -Libc.NO_PERMISSION) {
         refuse(got);
       }
@@ -135,12 +147,31 @@ final class Pipes implements AutoCloseable {
       return Math.max(got, 0);
     }
 
-    /** Lets out what the socket takes; nothing when it is full, closed or broken. */
+    /** Lets out what the socket takes; nothing when it stays full, is closed or broken. */
     long drain(Descriptor socket, long most) {
-      long sent = Math.max(Libc.splice(state, exit, socket.number(), most), 0);
+      long sent = Libc.splice(state, exit, socket.number(), most);
+      if (sent == -Libc.NOT_YET && isReadySoon(socket, Libc.WRITABLE)) {
+        sent = Libc.splice(state, exit, socket.number(), most);
+      }
+      sent = Math.max(sent, 0);
       held -= sent;
       moved.add(sent);
       return sent;
+    }
+
+    /**
+     * Waits for a moment in the kernel, which wakes this thread in one step; in a channel it is
+     * three, and a quick end has been ready for long by then. Not when others wait so already.
+     */
+    private boolean isReadySoon(Descriptor socket, short events) {
+      if (!moments.tryAcquire()) {
+        return false;
+      }
+      try {
+        return Libc.poll(state, polled, socket.number(), events, MOMENT_MILLIS) > 0;
+      } finally {
+        moments.release();
+      }
     }
 
     /** Copies something of what it holds. */

@@ -186,16 +186,25 @@ final class Session implements Runnable {
   }
 
   Bodies.Meter out() {
-    return bytes -> {
-      touch();
-      gate.send(bytes);
-    };
+    return meter(gate::send);
   }
 
   Bodies.Meter in() {
-    return bytes -> {
-      touch();
-      gate.receive(bytes);
+    return meter(gate::receive);
+  }
+
+  private Bodies.Meter meter(Bodies.Meter counter) {
+    return new Bodies.Meter() {
+      @Override
+      public void pass(long bytes) throws RefusedException {
+        touch();
+        counter.pass(bytes);
+      }
+
+      @Override
+      public int piece() {
+        return gate.isBounded() ? Buffers.SIZE : Pipes.SIZE;
+      }
     };
   }
 

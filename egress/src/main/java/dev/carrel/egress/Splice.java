@@ -3,15 +3,18 @@ package dev.carrel.egress;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import java.time.Duration;
 
 /**
  * Bytes that nobody looks at on their way from a socket to a socket, through a pipe: the kernel
- * hands on its pages and copies nothing. It never waits within a call of the kernel. Who has to
- * wait does so in the channels, where time-outs and closing reach it: for the sender by leaving,
- * for the receiver by a copy of a little of what is in the pipe.
+ * hands on its pages and copies nothing. It waits within a call of the kernel for a moment at most.
+ * Who has to wait longer does so in the channels, where time-outs and closing reach it: for the
+ * sender by leaving, for the receiver by a copy of a little of what is in the pipe.
  */
 final class Splice {
-  private static final int TURN = 16;
+  // With two quick ends nothing here ever waits in a channel, and others want the processor, too.
+  // To offer it costs as much as moving a megabyte.
+  private static final Duration TURN = Duration.ofMillis(4);
   // Enough to wait with. A Unix socket tells of room when three quarters of it are free.
   private static final int LITTLE = 4 * 1024;
 
@@ -33,32 +36,38 @@ final class Splice {
   @SuppressWarnings("ThreadPriorityCheck") // virtual threads take turns only when they offer it
   long run(long most, Bodies.Meter meter) throws IOException, RefusedException {
     long moved = 0;
-    for (int turn = 1; moved < most; turn++) {
+    for (long began = System.nanoTime(); moved < most; ) {
       requireOpen();
       long got = pipe.fill(source, most - moved);
       if (got == 0) {
         break;
       }
-      // Counted in the pieces in which copies are, so that budgets and paces know no difference.
-      for (long left = got; left > 0; left -= Math.min(left, Buffers.SIZE)) {
-        long piece = Math.min(left, Buffers.SIZE);
+      long left = got;
+      while (left > 0) {
+        long piece = Math.min(left, meter.piece());
         meter.pass(piece);
-        deliver(piece);
+        deliver(piece, meter);
+        left -= piece;
       }
       moved += got;
-      // With two quick ends nothing here ever waits, and others want the processor, too.
-      if (turn % TURN == 0) {
+      if (System.nanoTime() - began > TURN.toNanos()) {
         Thread.yield();
+        began = System.nanoTime();
       }
     }
     return moved;
   }
 
-  private void deliver(long bytes) throws IOException {
+  private void deliver(long bytes, Bodies.Meter meter) throws IOException, RefusedException {
     for (long left = bytes; left > 0; ) {
       requireOpen();
       long sent = pipe.drain(sink, left);
-      left -= sent > 0 ? sent : copy(left);
+      if (sent == 0) {
+        sent = copy(left);
+        // It is slow, but something moves.
+        meter.pass(0);
+      }
+      left -= sent;
     }
   }
 

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -177,6 +178,36 @@ final class SpliceTest {
     } catch (IOException reset) {
       // As good an end as any for a server whose words were thrown away.
       assertThat(reset).hasMessageContaining("reset");
+    }
+    assertNothingIsLeft();
+  }
+
+  /** Whoever waits in the kernel holds a thread that all others take turns on. */
+  @Test
+  @Timeout(25)
+  void othersPassWhileManyWait() throws Exception {
+    byte[] much = bytes(new Random(7), 0);
+    var waiting = new ArrayList<AutoCloseable>();
+    try {
+      for (int i = 0; i < 8; i++) {
+        waiting.add(tunnel());
+        SocketChannel server = listener.accept();
+        waiting.add(server);
+        sendUntilStalled(server, new CountDownLatch(0), new CountDownLatch(1));
+      }
+      for (int i = 0; i < 3; i++) {
+        try (Client client = tunnel();
+            SocketChannel server = listener.accept()) {
+          var sent = async(() -> send(server, much, 2));
+          var got = async(() -> read(client.channel(), 3));
+          assertThat(got.get()).isEqualTo(much);
+          sent.get();
+        }
+      }
+    } finally {
+      for (AutoCloseable one : waiting) {
+        one.close();
+      }
     }
     assertNothingIsLeft();
   }

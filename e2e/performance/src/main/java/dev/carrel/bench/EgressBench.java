@@ -26,7 +26,7 @@ final class EgressBench {
   private static final byte[] SMALL =
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".getBytes(StandardCharsets.US_ASCII);
   private static final long CHUNK = 256L << 20;
-  private static final int ROUNDS = 9;
+  private static final int ROUNDS = 21;
   // What both ends and the proxy compile meanwhile would be taken from three that need two
   // processors.
   private static final int UNCOUNTED = 20;

@@ -10,6 +10,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AlarmTest {
   private static final Duration SOON = Duration.ofMillis(20);
@@ -47,14 +49,18 @@ class AlarmTest {
     assertThat(rung).isEmpty();
   }
 
-  @Test
-  void oneThatFailsKeepsNoOtherFromRinging() throws InterruptedException {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void oneThatFailsKeepsNoOtherFromRinging(boolean error) throws InterruptedException {
     Thread.UncaughtExceptionHandler usual = Thread.getDefaultUncaughtExceptionHandler();
     Thread.setDefaultUncaughtExceptionHandler((_, failure) -> rung.add(failure.getMessage()));
     try {
       Alarm.after(
           SOON,
           () -> {
+            if (error) {
+              throw new LinkageError("on purpose");
+            }
             throw new IllegalStateException("on purpose");
           });
       assertThat(next()).isEqualTo("on purpose");

@@ -146,7 +146,8 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	struct box_details *details = &spawn->details[index];
 	char folder[HOST_PATH_MAX + ID_MAX];
 	folder_of(spawn, box->id, folder, sizeof folder);
-	box->slot = id_pool_claim(&spawn->ids, spawn->run, box->id);
+	if (!blank_take(spawn, box, plan))
+		box->slot = id_pool_claim(&spawn->ids, spawn->run, box->id);
 	if (box->slot < 0)
 		return give_up(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
@@ -181,16 +182,19 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	plan->report = report[1];
 	box->report = report[0];
 	bool good = boxes_start_mounter(spawn, index, plan, failure);
-	if (good)
+	const bool ahead = plan->request >= 0;
+	if (good && !ahead)
 		box->pid = launch(plan, &box->pidfd, failure);
-	good = good && box->pid > 0 && spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN);
-	if (!good && box->pid > 0)
-		give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
+	good = good && box->pid > 0;
+	if (good && !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN))
+		good = give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
 	/* The state names the child before it may go on: a crash of ours from here on leaves a sandbox that can be found. */
 	box->start = good ? process_start(box->pid) : 0;
 	if (good && !state_add_child(folder, box->pid, box->start))
 		good = unwritten(failure, folder);
-	good = good && id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure);
+	good = good
+		&& (ahead ? blank_ask(plan, box->pid, failure)
+			  : id_map(&spawn->ids, box->slot, box->pid, sync[1], report[1], &box->mapper, failure));
 	fcntl(report[0], F_SETFL, O_NONBLOCK);
 	if (good && !spawn_watch(spawn, report[0], EVENT_REPORT, index, EPOLLIN))
 		good = give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");
@@ -219,6 +223,8 @@ fill_plan(struct spawn *spawn, const struct create_request *request, struct plan
 	plan->owner = request->probe || request->template || request->isolated || request->overlay ? 0 : owner_of(spawn, request->image);
 	plan->listener = -1;
 	plan->volume = -1;
+	plan->request = -1;
+	plan->way_out = -1;
 	plan->cgroups.unified = -1;
 }
 
@@ -249,6 +255,7 @@ boxes_create(struct spawn *spawn, const struct create_request *request, struct f
 	fill_plan(spawn, request, &plan);
 	bool good = prepare(spawn, index, &plan, failure) && start(spawn, index, &plan, failure);
 	close_fd(&plan.listener);
+	close_fd(&plan.request);
 	cgroup_close(&plan.cgroups);
 	spawn->details[index].limits = plan.limits;
 	spawn->details[index].owner = plan.owner;
@@ -353,6 +360,8 @@ boxes_on_report(struct spawn *spawn, int index)
 		boxes_settled(spawn, index);
 	if (box->state == BOX_RUNNING && box->attached)
 		boxes_prepare_spares(spawn);
+	if (box->state == BOX_RUNNING)
+		blank_want(spawn, details->image, details->owner);
 }
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */

@@ -7,6 +7,7 @@
 #ifndef CARREL_BOXES_H
 #define CARREL_BOXES_H
 
+#include "blank.h"
 #include "closer.h"
 #include "idmap.h"
 #include "spawn.h"
@@ -86,6 +87,7 @@ struct spawn {
 	struct nursery *nursery;
 	struct job *jobs;
 	struct closers closers;
+	struct blank blank;
 	struct volume_spare spares[SPARES];
 	int64_t spares_until; /* by now_ms, when they are dropped if nobody claims them */
 	int64_t volume_size; /* what was asked for last */

@@ -147,6 +147,17 @@ id_pool_claim(const struct id_pool *pool, const char *run, const char *id)
 	return slot;
 }
 
+bool
+id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id)
+{
+	char owner[HOST_PATH_MAX + ID_MAX], path[96], fresh[100];
+	snprintf(owner, sizeof owner, "%s/%s", run, id);
+	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh); /* of somebody who died here */
+	return symlink(owner, fresh) == 0 && rename(fresh, path) == 0;
+}
+
 void
 id_pool_release(const struct id_pool *pool, int slot)
 {
@@ -155,6 +166,18 @@ id_pool_release(const struct id_pool *pool, int slot)
 		return;
 	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
 	unlink(path);
+}
+
+void
+id_pool_release_of(const struct id_pool *pool, int slot, const char *run, const char *id)
+{
+	char owner[HOST_PATH_MAX + ID_MAX], path[96], held[HOST_PATH_MAX + ID_MAX];
+	snprintf(owner, sizeof owner, "%s/%s", run, id);
+	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
+	ssize_t length = readlink(path, held, sizeof held - 1);
+	held[length > 0 ? length : 0] = 0;
+	if (strcmp(held, owner) == 0)
+		id_pool_release(pool, slot);
 }
 
 void

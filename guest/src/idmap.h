@@ -25,7 +25,11 @@ void id_pool_detect(struct id_pool *pool, uint32_t base);
 
 /* Takes a slot for <run>/<id>, which must exist already: a link to a folder that is gone is free again. -1: none left. */
 int id_pool_claim(const struct id_pool *pool, const char *run, const char *id);
+/* Makes a slot that is ours that of another folder of ours. */
+bool id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id);
 void id_pool_release(const struct id_pool *pool, int slot);
+/* The same, if it is that of this folder. */
+void id_pool_release_of(const struct id_pool *pool, int slot, const char *run, const char *id);
 
 /* Says in the measures what ids a sandbox of this pool has. */
 void id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures);

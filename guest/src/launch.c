@@ -1,5 +1,6 @@
 /* From a plan to a sandbox. The parent's half is short, so that many creates overlap: it clones a child with its own user
- * and pid namespace and sets its id maps; the child makes everything else itself and reports once. */
+ * and pid namespace and sets its id maps; the child makes everything else itself and reports once. What does not depend on
+ * whose sandbox it will be comes first: a blank (blank.h) has done that already when somebody asks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "guest.h"
 #include "launch.h"
 #include "syscalls.h"
@@ -61,11 +63,17 @@ launch_forget_arguments(const char *id)
 }
 
 static bool
-enter_namespaces(struct plan *plan, struct failure *failure)
+join_groups(const struct plan *plan, struct failure *failure)
 {
 	for (int i = 0; i < plan->cgroups.count; i++)
 		if (write(plan->cgroups.tasks[i], "0", 1) != 1)
 			return give_up(failure, KIND_ENGINE, "cgroup-attach", errno, "joining the control group");
+	return true;
+}
+
+static bool
+enter_namespaces(struct plan *plan, struct failure *failure)
+{
 	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
 		return give_up(failure, KIND_ENGINE, "namespaces", errno, "mount, network, ipc and uts namespaces");
 	measure_applied(&plan->measures, MEASURE_PID_NAMESPACE, "own, the guest is PID 1");
@@ -73,7 +81,13 @@ enter_namespaces(struct plan *plan, struct failure *failure)
 	measure_applied(&plan->measures, MEASURE_MOUNT_NAMESPACE, "own, the host's root is gone from it");
 	measure_applied(&plan->measures, MEASURE_IPC_NAMESPACE, "own");
 	measure_applied(&plan->measures, MEASURE_UTS_NAMESPACE, "own");
-	/* After the groups: a cgroup namespace starts where its maker is at that time. */
+	return true;
+}
+
+/* After the groups: a cgroup namespace starts where its maker is at that time. */
+static bool
+enter_cgroup_namespace(struct plan *plan, struct failure *failure)
+{
 	if (unshare(CLONE_NEWCGROUP) == 0) {
 		measure_applied(&plan->measures, MEASURE_CGROUP_NAMESPACE, "own");
 		return true;
@@ -130,12 +144,31 @@ keep_descriptors(struct plan *plan, struct failure *failure)
 	return true;
 }
 
+/* As far as it goes without knowing whose sandbox it is. */
+static bool
+begin(struct plan *plan, struct failure *failure)
+{
+	return enter_namespaces(plan, failure) && rootfs_open_sources(plan, failure) && take_ids(plan, failure)
+		&& volume_ask(plan, failure) && rootfs_begin(plan, failure) && raise_loopback(failure);
+}
+
+/* In a blank: waits until somebody asks. One that failed is told why. */
+static bool
+await_request(struct plan *plan, bool begun, struct failure *failure)
+{
+	if (!blank_await(plan))
+		_exit(0);
+	launch_forget_arguments(plan->id);
+	return begun && join_groups(plan, failure) && volume_ask(plan, failure);
+}
+
 static bool
 become_sandbox(struct plan *plan, struct failure *failure)
 {
-	if (!enter_namespaces(plan, failure) || !rootfs_open_sources(plan, failure) || !take_ids(plan, failure))
-		return false;
-	if (!volume_ask(plan, failure) || !rootfs_build(plan, failure) || !raise_loopback(failure))
+	bool good = join_groups(plan, failure) && begin(plan, failure);
+	if (plan->request >= 0)
+		good = await_request(plan, good, failure);
+	if (!good || !enter_cgroup_namespace(plan, failure) || !rootfs_complete(plan, failure))
 		return false;
 	if (sethostname(plan->id, strlen(plan->id)) != 0)
 		return give_up(failure, KIND_ENGINE, "hostname", errno, "%s", plan->id);
@@ -161,12 +194,17 @@ child(struct plan *plan)
 {
 	setsid();
 	umask(022);
-	launch_forget_arguments(plan->id);
+	launch_forget_arguments(plan->id[0] != 0 ? plan->id : "blank");
 	for (int number = 1; number < 65; number++)
 		signal(number, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (plan->request >= 0) {
+		/* It may wait for long, and must not keep open what others wait to see closed. */
+		int keep[] = {plan->request, plan->sync, plan->sync_peer};
+		close_except(3, keep, sizeof keep / sizeof *keep);
+	}
 	report.ready = become_sandbox(plan, &report.failure);
 	report.measures = plan->measures;
 	report.limits = plan->limits;

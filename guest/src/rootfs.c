@@ -1,8 +1,9 @@
 /* What a sandbox sees as its root: a small tmpfs with the image's top-level entries bound into it, all read-only, and our
  * own /proc, /dev, /tmp and /workspace on top.
  *
- * Runs in the child, in two halves. Sources are opened while the child still has the server's user id, because the way to
- * them may be closed to the ids inside; everything is built after it took those. No name is ever resolved inside an image
+ * Runs in the child, in three parts. Sources are opened while the child still has the server's user id, because the way to
+ * them may be closed to the ids inside; what depends on the image alone is built when it took those, and the rest when it is
+ * known whose sandbox it is. No name is ever resolved inside an image
  * with links followed: an image may be hostile. */
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #define ENTRIES_MAX 128 /* top-level entries of an image */
 #define EMPTY "run/carrel/empty"
 #define EGRESS "run/carrel/egress"
+#define SEALED (K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV)
 
 static int run_fd = -1, lib_fd = -1, egress_fd = -1, image_fd = -1, root_fd = -1;
 
@@ -185,24 +187,20 @@ bring_all(int folder, const char *prefix, struct failure *failure)
 }
 
 static bool
-host_etc(const struct plan *plan, struct failure *failure)
+host_etc(struct failure *failure)
 {
 	/* Only what programs need to find their own parts: nothing here tells who lives on the host. */
 	static const char *const shared[] = {"R", "alternatives", "fonts", "java-25-openjdk", "java-21-openjdk", "java-17-openjdk",
 		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "matplotlibrc", "mime.types", "os-release", "python3",
 		"python3.11", "python3.12", "python3.13", "services", "timezone"};
 	static const char *const certificates[] = {"certs", "openssl.cnf"};
-	char hosts[128], hostname[ID_MAX + 2], target[64];
-	snprintf(hosts, sizeof hosts, "127.0.0.1 localhost %s\n::1 localhost\n", plan->id);
-	snprintf(hostname, sizeof hostname, "%s\n", plan->id);
+	char target[64];
 	bool good = make_file("etc/passwd",
 			    "root:x:0:0:root:/root:/usr/sbin/nologin\ncarrel:x:1000:1000:carrel:/workspace:/bin/bash\n"
 			    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 			    failure)
 		&& make_file("etc/group", "root:x:0:\ntty:x:5:\ncarrel:x:1000:\nnogroup:x:65534:\n", failure)
-		&& make_file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", failure)
-		&& make_file("etc/hosts", hosts, failure) && make_file("etc/hostname", hostname, failure)
-		&& make_file("etc/resolv.conf", NULL, failure);
+		&& make_file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", failure);
 	int etc = openat(image_fd, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int ssl = openat(image_fd, "etc/ssl", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; good && etc >= 0 && i < sizeof shared / sizeof *shared; i++) {
@@ -220,7 +218,7 @@ host_etc(const struct plan *plan, struct failure *failure)
 }
 
 static bool
-host_image(const struct plan *plan, struct failure *failure)
+host_image(struct failure *failure)
 {
 	static const char *const parts[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 	static const char *const folders[] = {"etc", "etc/ssl", "home", "root", "srv", "mnt", "var", "var/lib", "var/log", "var/cache"};
@@ -234,7 +232,7 @@ host_image(const struct plan *plan, struct failure *failure)
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!bring(image_fd, parts[i], parts[i], failure))
 			return false;
-	return host_etc(plan, failure);
+	return host_etc(failure);
 }
 
 const char *
@@ -255,6 +253,20 @@ rootfs_name(int number, const char *id, char *text, size_t size)
 	}
 }
 
+/* Gives the host's image our names. */
+static bool
+make_names(const struct plan *plan, struct failure *failure)
+{
+	char text[128], target[32];
+	const char *name;
+	for (int i = 0; (name = rootfs_name(i, plan->id, text, sizeof text)) != NULL; i++) {
+		snprintf(target, sizeof target, "etc/%s", name);
+		if (!make_file(target, text, failure))
+			return false;
+	}
+	return true;
+}
+
 /* Gives a folder image our names: only where it has plain files for them, which are then covered. */
 static bool
 cover_names(const struct plan *plan, struct failure *failure)
@@ -272,7 +284,9 @@ cover_names(const struct plan *plan, struct failure *failure)
 		if (plain && !make_file(source, text, failure))
 			return false;
 		int tree = plain ? k_open_tree(root_fd, source, O_CLOEXEC | K_OPEN_TREE_CLONE) : -1;
-		if (plain && (tree < 0 || k_move_mount(tree, "", place, "", K_MOVE_MOUNT_F_EMPTY_PATH | K_MOVE_MOUNT_T_EMPTY_PATH) != 0))
+		if (plain
+			&& (tree < 0 || (!plan->overlay && k_mount_setattr(tree, "", AT_EMPTY_PATH, SEALED) != 0)
+				|| k_move_mount(tree, "", place, "", K_MOVE_MOUNT_F_EMPTY_PATH | K_MOVE_MOUNT_T_EMPTY_PATH) != 0))
 			return failed(failure, "root", target);
 		if (tree >= 0)
 			close(tree);
@@ -282,7 +296,7 @@ cover_names(const struct plan *plan, struct failure *failure)
 }
 
 static bool
-folder_image(const struct plan *plan, struct failure *failure)
+folder_image(struct failure *failure)
 {
 	if (!bring_all(image_fd, "", failure))
 		return false;
@@ -292,7 +306,7 @@ folder_image(const struct plan *plan, struct failure *failure)
 		return false;
 	if (opt >= 0)
 		close(opt);
-	return cover_names(plan, failure);
+	return true;
 }
 
 bool
@@ -404,18 +418,33 @@ protect_ours(struct failure *failure)
 {
 	static const char *const ours[] = {"opt/carrel", "run/carrel", "dev"};
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		if (k_mount_setattr(root_fd, ours[i], AT_SYMLINK_NOFOLLOW | K_AT_RECURSIVE,
-			    K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV)
-			!= 0)
+		if (k_mount_setattr(root_fd, ours[i], AT_SYMLINK_NOFOLLOW | K_AT_RECURSIVE, SEALED) != 0)
 			return failed(failure, "root", ours[i]);
 	return true;
 }
 
+/* Where the sandbox finds its way out, if it has one. */
 static bool
-finish_root(struct plan *plan, struct failure *failure)
+place_egress(const struct plan *plan, struct failure *failure)
 {
-	if (!mount_writable(plan, failure) || !mount_dev(plan, failure) || !mount_proc(plan, failure))
-		return false;
+	if (plan->egress[0] == 0)
+		return true;
+	int tree = plan->way_out;
+	if (tree < 0)
+		tree = k_open_tree(egress_fd, "", AT_EMPTY_PATH | O_CLOEXEC | K_OPEN_TREE_CLONE | K_AT_RECURSIVE);
+	if (tree < 0)
+		return failed(failure, "egress", plan->egress);
+	bool good = k_mount_setattr(tree, "", AT_EMPTY_PATH | K_AT_RECURSIVE, SEALED) == 0
+		&& k_move_mount(tree, "", root_fd, EGRESS, K_MOVE_MOUNT_F_EMPTY_PATH) == 0;
+	if (!good)
+		failed(failure, "egress", plan->egress);
+	close(tree);
+	return good;
+}
+
+static bool
+enter_root(struct failure *failure)
+{
 	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		return failed(failure, "root", "pivot_root");
 	return true;
@@ -433,31 +462,39 @@ build_overlay(struct plan *plan, struct failure *failure)
 		return false;
 	if (!graft(lib_fd, "opt/carrel"))
 		return failed(failure, "root", "/opt/carrel");
-	if (egress_fd >= 0 && !graft(egress_fd, EGRESS))
-		return failed(failure, "egress", plan->egress);
-	return protect_ours(failure) && finish_root(plan, failure);
+	return place_egress(plan, failure) && protect_ours(failure) && mount_writable(plan, failure) && mount_dev(plan, failure)
+		&& mount_proc(plan, failure) && enter_root(failure);
 }
 
 bool
-rootfs_build(struct plan *plan, struct failure *failure)
+rootfs_begin(struct plan *plan, struct failure *failure)
 {
 	if (!start_root(failure))
 		return false;
 	if (plan->overlay)
-		return build_overlay(plan, failure);
-	if (!make_skeleton(failure))
-		return false;
-	if (!(plan->image[0] == 0 ? host_image(plan, failure) : folder_image(plan, failure)))
+		return true;
+	if (!make_skeleton(failure) || !(plan->image[0] == 0 ? host_image(failure) : folder_image(failure)))
 		return false;
 	if (!graft(lib_fd, "opt/carrel"))
 		return failed(failure, "root", "/opt/carrel");
-	if (egress_fd >= 0 && !graft(egress_fd, EGRESS))
-		return failed(failure, "egress", plan->egress);
 	/* One sweep over everything so far; what is mounted after it is ours and has flags of its own. */
-	if (k_mount_setattr(root_fd, "", AT_EMPTY_PATH | K_AT_RECURSIVE,
-		    K_MOUNT_ATTR_RDONLY | K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NODEV)
-		!= 0)
+	if (k_mount_setattr(root_fd, "", AT_EMPTY_PATH | K_AT_RECURSIVE, SEALED) != 0)
 		return failed(failure, "root", "making the root read-only");
 	measure_applied(&plan->measures, MEASURE_READ_ONLY_ROOT, "read-only, nosuid, nodev, all mounts below it too");
-	return finish_root(plan, failure);
+	return mount_dev(plan, failure) && mount_proc(plan, failure);
+}
+
+bool
+rootfs_complete(struct plan *plan, struct failure *failure)
+{
+	if (plan->overlay)
+		return build_overlay(plan, failure);
+	/* Open for a moment, for the few files that tell whose it is. */
+	if (k_mount_clear(root_fd, "", AT_EMPTY_PATH, K_MOUNT_ATTR_RDONLY) != 0)
+		return failed(failure, "root", "opening the root for its names");
+	if (!(plan->image[0] == 0 ? make_names(plan, failure) : cover_names(plan, failure)))
+		return false;
+	if (k_mount_setattr(root_fd, "", AT_EMPTY_PATH, SEALED) != 0)
+		return failed(failure, "root", "making the root read-only again");
+	return place_egress(plan, failure) && mount_writable(plan, failure) && enter_root(failure);
 }

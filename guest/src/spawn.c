@@ -260,7 +260,7 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 		int timeout = earlier(boxes_tick(spawn), boxes_freeze_tick(spawn));
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
 		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
-		timeout = earlier(timeout, boxes_spares_tick(spawn));
+		timeout = earlier(timeout, earlier(boxes_spares_tick(spawn), blank_tick(spawn)));
 		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
 		if (idle && count == 0 && timeout == IDLE_MS)
 			spawn->leaving = true;
@@ -359,9 +359,11 @@ spawn_main(int argc, char **argv)
 	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN) || folder < 0
 		|| inotify_add_watch(folder, options.run, IN_DELETE) < 0 || !spawn_watch(&spawn, folder, EVENT_FOLDER, 0, EPOLLIN))
 		return 1;
+	blank_open(&spawn);
 	owners_adopt(&spawn);
 	boxes_adopt(&spawn);
 	serve(&spawn, signals, folder, lock);
+	blank_close(&spawn);
 	if (spawn.used == 0)
 		owners_release(&spawn);
 	/* Before the lock goes: the socket that the next server makes must not be removed. */

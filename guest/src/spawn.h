@@ -5,6 +5,7 @@
  *   boxes.c     the life of the sandboxes the server knows: creating, running, dead, leaving; boxes_freeze.c and boxes_volume.c beside it
  *   state.c     what is kept on disk of each, so that a later server can adopt it
  *   launch.c    from a plan to a running child: clone3, id maps, the child's way to guest_run
+ *   blank.c     a child that was made before anybody asked for it
  *   rootfs.c    what the child sees as its root; rootfs_overlay.c the one that it may write to
  *   confine.c   capabilities, limits and descriptors; seccomp.c and landlock.c beside it
  *   cgroup.c    limits and counters, version 1, hybrid and 2; cgroup_host.c finds where they go
@@ -114,7 +115,7 @@ enum map_kind {
 
 /* What a child needs to become a sandbox. It lives on the server's stack, so the child has its own copy. */
 struct plan {
-	char id[ID_MAX];
+	char id[ID_MAX]; /* "": it is not known yet whose sandbox this will be */
 	char image[HOST_PATH_MAX]; /* "": the host's own /usr */
 	char lib[HOST_PATH_MAX];
 	char run[HOST_PATH_MAX];
@@ -129,6 +130,8 @@ struct plan {
 	int sync_peer; /* the parent's end, which the child must not keep */
 	int report;   /* one struct report goes back */
 	int volume;   /* where the mounter answers; -1: /workspace is in memory */
+	int request;  /* where the rest of a blank's plan comes from; -1: it is all here */
+	int way_out;  /* the folder of the egress socket, as a mount that is attached to nothing; -1: the child opens it itself */
 	struct cgroup_fds cgroups;
 	struct measures measures;
 };
@@ -144,13 +147,18 @@ struct report {
 /* Lowers what was asked to what can be in force together when /workspace is in memory. */
 void limits_settle(struct limits *limits);
 
+/* blank.c. In a child that waits for it: fills in the rest of the plan. False when nobody will ever ask. */
+bool blank_await(struct plan *plan);
+
 /* launch.c. Returns the child's pid, or -1 with `failure`; on success *pidfd is its descriptor. The child waits on
  * plan->sync before it does anything that needs its id maps. */
 pid_t launch(struct plan *plan, int *pidfd, struct failure *failure);
 
 /* The steps of the child, in the order in which they run. Each returns false with `failure`. */
 bool rootfs_open_sources(const struct plan *plan, struct failure *failure);
-bool rootfs_build(struct plan *plan, struct failure *failure);
+/* As much of the root as depends on the image alone. */
+bool rootfs_begin(struct plan *plan, struct failure *failure);
+bool rootfs_complete(struct plan *plan, struct failure *failure);
 /* In the new root, which is empty yet: puts an overlay over it, of the image and what its volume holds of changes, makes it
  * the current folder, and covers what is ours in it. Its descriptor, or -1 with the failure. */
 int rootfs_overlay(struct plan *plan, struct failure *failure);

@@ -83,6 +83,14 @@ k_mount_setattr(int directory, const char *path, unsigned flags, uint64_t set)
 	return (int)syscall(NR_MOUNT_SETATTR, directory, path, flags, &attributes, sizeof attributes);
 }
 
+/* Takes attributes away from one mount, and from none below it. */
+static inline int
+k_mount_clear(int directory, const char *path, unsigned flags, uint64_t clear)
+{
+	struct k_mount_attr attributes = {.clear = clear};
+	return (int)syscall(NR_MOUNT_SETATTR, directory, path, flags, &attributes, sizeof attributes);
+}
+
 static inline int
 k_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve)
 {

@@ -65,9 +65,20 @@ public final class Leftovers {
     }
   }
 
-  /** Live processes of this host with the word in their command line. */
+  /**
+   * Live processes of this host with the word in their command line. Children of theirs are left
+   * out: one that was cloned a moment ago still has its parent's.
+   */
   public static List<Long> processes(String word) {
-    return processes(text -> text.contains(word));
+    List<Long> all = processes(text -> text.contains(word));
+    return all.stream()
+        .filter(
+            pid ->
+                ProcessHandle.of(pid)
+                    .flatMap(ProcessHandle::parent)
+                    .filter(parent -> all.contains(parent.pid()))
+                    .isEmpty())
+        .toList();
   }
 
   private static List<Long> processes(Predicate<String> named) {

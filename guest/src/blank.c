@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "boxes.h"
+#include "passing.h"
 #include "syscalls.h"
 
 #define NAME "blank"
 #define STAY_MS 2000
 #define STAND_BACK_MS 10 /* it is as much work as the sandbox that was just made, and whoever asked for that wants to use it */
 #define REAP_MS 5
-#define PASSED_MAX (4 + CG_COUNT)
 #define PLACE_MAX (HOST_PATH_MAX + 32)
 
 /* The folder, and in it an empty file whose name is the slot. */
@@ -176,7 +176,7 @@ open_way_out(const char *socket)
 
 /* Places for the descriptors of a plan, in the order in which they are passed. */
 static int
-descriptors_of(struct plan *plan, int *places[PASSED_MAX])
+descriptors_of(struct plan *plan, int *places[PASSED_AT_ONCE])
 {
 	int count = 0;
 	places[count++] = &plan->listener;
@@ -193,29 +193,17 @@ descriptors_of(struct plan *plan, int *places[PASSED_MAX])
 bool
 blank_ask(const struct plan *asked, pid_t pid, struct failure *failure)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(PASSED_MAX * sizeof(int))];
-	} control = {0};
 	struct plan plan = *asked;
-	int *places[PASSED_MAX], fds[PASSED_MAX];
+	int *places[PASSED_AT_ONCE], fds[PASSED_AT_ONCE];
 	plan.way_out = plan.egress[0] != 0 ? open_way_out(plan.egress) : -1;
 	if (plan.egress[0] != 0 && plan.way_out < 0)
 		return give_up(failure, KIND_ENGINE, "egress", errno, "%s", plan.egress);
 	const int count = descriptors_of(&plan, places);
 	for (int i = 0; i < count; i++)
 		fds[i] = *places[i];
-	struct iovec part = {.iov_base = &plan, .iov_len = sizeof plan};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-		.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-	memcpy(CMSG_DATA(header), fds, (size_t)count * sizeof(int));
 	/* In version 2 a child is cloned into its group; this one was there before. */
 	bool good = plan.cgroups.unified < 0 || cgroup_write_int(plan.cgroups.unified, "cgroup.procs", pid) == 0;
-	good = good && sendmsg(plan.request, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof plan;
+	good = good && pass_all(plan.request, &plan, sizeof plan, fds, count, MSG_DONTWAIT);
 	if (!good)
 		give_up(failure, KIND_ENGINE, "launch", errno, "telling the child whose sandbox it is");
 	if (plan.way_out >= 0)
@@ -226,26 +214,13 @@ blank_ask(const struct plan *asked, pid_t pid, struct failure *failure)
 bool
 blank_await(struct plan *plan)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(PASSED_MAX * sizeof(int))];
-	} control = {0};
 	struct plan told;
-	int *places[PASSED_MAX];
-	struct iovec part = {.iov_base = &told, .iov_len = sizeof told};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
-	ssize_t n;
-	do
-		n = recvmsg(plan->request, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	struct cmsghdr *header = n == (ssize_t)sizeof told ? CMSG_FIRSTHDR(&message) : NULL;
-	if (header == NULL || header->cmsg_type != SCM_RIGHTS)
+	int *places[PASSED_AT_ONCE], fds[PASSED_AT_ONCE];
+	int came = take_all(plan->request, &told, sizeof told, fds, 0);
+	if (came < 0 || descriptors_of(&told, places) != came)
 		return false;
-	const int count = descriptors_of(&told, places);
-	if (header->cmsg_len != CMSG_LEN((size_t)count * sizeof(int)))
-		return false;
-	for (int i = 0; i < count; i++)
-		memcpy(places[i], CMSG_DATA(header) + (size_t)i * sizeof(int), sizeof(int));
+	for (int i = 0; i < came; i++)
+		*places[i] = fds[i];
 	/* What was applied here already the server does not know of. */
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		if (plan->measures.applied[i]) {

@@ -12,6 +12,7 @@
 
 #include "guest.h"
 #include "owners.h"
+#include "passing.h"
 #include "server.h"
 #include "syscalls.h"
 #include "zygote.h"
@@ -25,6 +26,7 @@ enum { OUT, ERR, CONTROL_IN, CONTROL_OUT, CHANNEL, STREAM_ENDS };
 static const char *const namespaces[] = {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"};
 #define NAMESPACES (sizeof namespaces / sizeof *namespaces)
 #define WAYS_MAX (STREAM_ENDS + NAMESPACES + 1 + CG_COUNT)
+_Static_assert(WAYS_MAX <= PASSED_AT_ONCE, "all ways go in one message");
 
 /* Descriptors on their way to somebody else; closed here whatever happens. */
 struct ways {
@@ -55,19 +57,7 @@ close_ways(struct ways *ways)
 static bool
 send_ways(int socket, const struct writer *out, const struct ways *ways)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(WAYS_MAX * sizeof(int))];
-	} extra = {0};
-	const size_t size = (size_t)ways->count * sizeof(int);
-	struct iovec part = {out->data, out->length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = CMSG_SPACE(size)};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(size);
-	memcpy(CMSG_DATA(header), ways->fds, size);
-	return !out->failed && sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)out->length;
+	return !out->failed && pass_all(socket, out->data, out->length, ways->fds, ways->count, MSG_DONTWAIT);
 }
 
 /* Four pipes and the keeper's channel: the kernel's ends and the guest's, in the same order. */

@@ -32,18 +32,19 @@ place(const struct spawn *spawn, char path[PLACE_MAX], int slot)
 }
 
 static bool
-make_place(const struct spawn *spawn, int *slot)
+make_place(const struct spawn *spawn, int *slot, struct failure *failure)
 {
 	char path[PLACE_MAX];
 	place(spawn, path, -1);
 	if (mkdir(path, 0700) != 0)
-		return false;
+		return give_up(failure, KIND_ENGINE, "folder", errno, "%s", path);
 	*slot = id_pool_claim(&spawn->ids, spawn->run, NAME);
 	place(spawn, path, *slot);
 	int file = *slot < 0 ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (file >= 0)
-		close(file);
-	return file >= 0;
+	if (file < 0)
+		return give_up(failure, KIND_ENGINE, "id-map", errno, "a stretch of user ids");
+	close(file);
+	return true;
 }
 
 static void
@@ -85,15 +86,15 @@ change_of(const char *image)
 }
 
 static bool
-launch_blank(struct spawn *spawn, struct plan *plan)
+launch_blank(struct spawn *spawn, struct plan *plan, struct failure *failure)
 {
 	struct blank *blank = &spawn->blank;
-	struct failure failure;
 	int sync[2], ends[2];
 	pid_t mapper;
 	if (pipe2(sync, O_CLOEXEC) != 0)
-		return false;
+		return give_up(failure, KIND_ENGINE, "pipe", errno, "pipe");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+		give_up(failure, KIND_ENGINE, "pipe", errno, "socket pair");
 		close(sync[0]);
 		close(sync[1]);
 		return false;
@@ -101,9 +102,9 @@ launch_blank(struct spawn *spawn, struct plan *plan)
 	plan->sync = sync[0];
 	plan->sync_peer = sync[1];
 	plan->request = ends[0];
-	blank->pid = launch(plan, &blank->pidfd, &failure);
+	blank->pid = launch(plan, &blank->pidfd, failure);
 	blank->socket = ends[1];
-	bool good = blank->pid > 0 && id_map(&spawn->ids, blank->slot, blank->pid, sync[1], -1, &mapper, &failure);
+	bool good = blank->pid > 0 && id_map(&spawn->ids, blank->slot, blank->pid, sync[1], -1, &mapper, failure);
 	close(sync[0]);
 	close(sync[1]);
 	close(ends[0]);
@@ -116,13 +117,17 @@ make(struct spawn *spawn)
 	struct blank *blank = &spawn->blank;
 	struct plan plan = {.owner = blank->owner, .map = spawn->ids.map, .listener = -1, .report = -1, .volume = -1, .request = -1,
 		.way_out = -1, .cgroups = {.unified = -1}};
+	struct failure failure;
 	memcpy(plan.image, blank->image, sizeof plan.image);
 	snprintf(plan.lib, sizeof plan.lib, "%s", spawn->lib);
 	snprintf(plan.run, sizeof plan.run, "%s", spawn->run);
 	blank->until = now_ms() + STAY_MS;
 	blank->changed = change_of(plan.image);
-	if (!make_place(spawn, &blank->slot) || !launch_blank(spawn, &plan))
-		blank_drop(spawn);
+	if (make_place(spawn, &blank->slot, &failure) && launch_blank(spawn, &plan, &failure))
+		return;
+	/* The next create does without, and says the same if it matters. */
+	fprintf(stderr, "carrel: no child was made ahead: %s: %s\n", failure.step, failure.message);
+	blank_drop(spawn);
 }
 
 void
@@ -216,6 +221,10 @@ blank_await(struct plan *plan)
 {
 	struct plan told;
 	int *places[PASSED_AT_ONCE], fds[PASSED_AT_ONCE];
+	struct pollfd asked = {.fd = plan->request, .events = POLLIN};
+	/* Long after the server would have ended it: whatever becomes of that, no blank stays. */
+	if (poll(&asked, 1, 5 * STAY_MS) <= 0)
+		return false;
 	int came = take_all(plan->request, &told, sizeof told, fds, 0);
 	if (came < 0 || descriptors_of(&told, places) != came)
 		return false;

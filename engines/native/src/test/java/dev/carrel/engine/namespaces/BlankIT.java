@@ -85,6 +85,23 @@ final class BlankIT extends MachineTests {
     assertThat(nothingIsLeft()).isTrue();
   }
 
+  @Test
+  void blankEndsThoughItsServerStandsStill() throws Exception {
+    start();
+    long blank = awaitBlank();
+    String server = String.valueOf(server().pid());
+    SandboxLifeIT.signal("-STOP", server);
+    try {
+      Eventually.holds(
+          "it is gone",
+          Duration.ofSeconds(20),
+          () -> !Leftovers.processes("guest blank").contains(blank));
+    } finally {
+      SandboxLifeIT.signal("-CONT", server);
+    }
+    assertThat(shell(start(), "echo on")).isEqualTo("on\n");
+  }
+
   /** It may wait for long, and whoever waits for the end of a connection must see that. */
   @Test
   void blankKeepsNothingOfTheServerOpen() {
@@ -129,8 +146,20 @@ final class BlankIT extends MachineTests {
   }
 
   private long awaitBlank() {
-    Eventually.holds("one is made ahead", SOON, () -> !blanks().isEmpty());
+    try {
+      Eventually.holds("one is made ahead", SOON, () -> !blanks().isEmpty());
+    } catch (AssertionError e) {
+      throw new AssertionError("the server says: " + log(), e);
+    }
     return blanks().getFirst();
+  }
+
+  private String log() {
+    try {
+      return Files.readString(runDirectory().resolve("spawn.log"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private List<Long> blanks() {

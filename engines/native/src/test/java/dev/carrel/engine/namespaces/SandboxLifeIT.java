@@ -124,8 +124,7 @@ final class SandboxLifeIT extends MachineTests {
     }
   }
 
-  private static void signal(String signal, String process)
-      throws IOException, InterruptedException {
+  static void signal(String signal, String process) throws IOException, InterruptedException {
     assertThat(new ProcessBuilder("kill", signal, process).start().waitFor()).isZero();
   }
 

@@ -147,7 +147,9 @@ final class BlankIT extends MachineTests {
 
   private long awaitBlank() {
     try {
-      Eventually.holds("one is made ahead", SOON, () -> !blanks().isEmpty());
+      // The folder first: to look at all processes may take as long as it stays.
+      Eventually.holds("one is made ahead", SOON, () -> Files.exists(folder()));
+      Eventually.holds("it runs", SOON, () -> !blanks().isEmpty());
     } catch (AssertionError e) {
       throw new AssertionError("the server says: " + log(), e);
     }
@@ -167,11 +169,13 @@ final class BlankIT extends MachineTests {
     return server().children().map(ProcessHandle::pid).filter(all::contains).toList();
   }
 
+  private Path folder() {
+    return runDirectory().resolve("blank");
+  }
+
   private boolean nothingIsLeft() {
-    Path folder = runDirectory().resolve("blank");
     try (Stream<Path> links = Files.list(IDS)) {
-      return !Files.exists(folder)
-          && links.noneMatch(link -> Files.exists(folder) || target(link).equals(folder));
+      return !Files.exists(folder()) && links.noneMatch(link -> target(link).equals(folder()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

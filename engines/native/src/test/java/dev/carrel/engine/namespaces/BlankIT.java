@@ -141,7 +141,7 @@ final class BlankIT extends MachineTests {
   }
 
   private ProcessHandle server() {
-    long pid = Leftovers.processes(" --run " + runDirectory() + " ").getFirst();
+    long pid = Leftovers.parents(" --run " + runDirectory() + " ").getFirst();
     return ProcessHandle.of(pid).orElseThrow();
   }
 

@@ -258,7 +258,7 @@ final class ForkIT extends MachineTests {
   }
 
   private long serverPid() {
-    return Leftovers.processes(" --run " + runDirectory() + " ").getFirst();
+    return Leftovers.parents(" --run " + runDirectory() + " ").getFirst();
   }
 
   /** The one of this test's server. What it forked passes here for a moment and goes on. */

@@ -105,8 +105,7 @@ final class SandboxLifeIT extends MachineTests {
   void createWhoseAskerIsGoneIsUndone() throws Exception {
     start();
     SandboxId id = SandboxId.random();
-    String server =
-        String.valueOf(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+    String server = String.valueOf(Leftovers.parents(" --run " + runDirectory() + " ").getFirst());
     // Else the sandbox could be ready before we are gone, and stay.
     signal("-STOP", server);
     try (SpawnConnection connection = SpawnConnection.open(socket())) {

@@ -165,7 +165,7 @@ final class SpawnServerIT extends MachineTests {
         Duration.ofSeconds(10),
         () ->
             Leftovers.of(machine.id().value(), runDirectory()).isEmpty()
-                && Leftovers.processes(" --run " + other + " ").isEmpty());
+                && Leftovers.parents(" --run " + other + " ").isEmpty());
   }
 
   @Test
@@ -219,7 +219,7 @@ final class SpawnServerIT extends MachineTests {
 
   /** The one process that was started with our run directory. */
   private long serverPid() {
-    List<Long> servers = Leftovers.processes(" --run " + runDirectory() + " ");
+    List<Long> servers = Leftovers.parents(" --run " + runDirectory() + " ");
     assertThat(servers).hasSize(1);
     return servers.getFirst();
   }

@@ -114,7 +114,7 @@ final class VolumesIT extends MachineTests {
     VolumeId volume = VolumeId.random();
     Machine machine = start(on(volume));
     Eventually.holds("one is made ahead", SOON, () -> spares() == 1);
-    kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+    kill(Leftovers.parents(" --run " + runDirectory() + " ").getFirst());
 
     Eventually.holds(
         "only the sandbox's is left",
@@ -223,7 +223,7 @@ final class VolumesIT extends MachineTests {
     VolumeId volume = VolumeId.random();
     Machine machine = start(on(volume));
     shell(machine, "echo one > file && sync");
-    kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+    kill(Leftovers.parents(" --run " + runDirectory() + " ").getFirst());
     kill(((NativeMachine) machine).pid());
 
     assertThat(shell(start(on(volume)), "cat file").stdout()).isEqualTo("one\n");
@@ -266,7 +266,7 @@ final class VolumesIT extends MachineTests {
       VolumeId copy = VolumeId.random();
       Future<?> copying = threads.submit(() -> engine().volumes().orElseThrow().copy(volume, copy));
       Eventually.holds("it stands still", SOON, () -> copying.isDone() || isFrozen(machine));
-      kill(Leftovers.processes(" --run " + runDirectory() + " ").getFirst());
+      kill(Leftovers.parents(" --run " + runDirectory() + " ").getFirst());
 
       assertThat(machine.death()).as("asked of a new server").isEmpty();
       long size = Guest.of(machine).files().stat("one").size();

@@ -65,12 +65,17 @@ public final class Leftovers {
     }
   }
 
-  /**
-   * Live processes of this host with the word in their command line. Children of theirs are left
-   * out: one that was cloned a moment ago still has its parent's.
-   */
+  /** Live processes of this host with the word in their command line. */
   public static List<Long> processes(String word) {
-    List<Long> all = processes(text -> text.contains(word));
+    return processes(text -> text.contains(word));
+  }
+
+  /**
+   * The same without their children: one that was cloned a moment ago still has its parent's
+   * command line.
+   */
+  public static List<Long> parents(String word) {
+    List<Long> all = processes(word);
     return all.stream()
         .filter(
             pid ->

@@ -152,7 +152,7 @@ begin(struct plan *plan, struct failure *failure)
 		&& volume_ask(plan, failure) && rootfs_begin(plan, failure) && raise_loopback(failure);
 }
 
-/* In a blank: waits until somebody asks. One that failed is told why. */
+/* In a blank: waits until somebody asks. Whoever asks for one that failed is told why. */
 static bool
 await_request(struct plan *plan, bool begun, struct failure *failure)
 {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 union control {
 	struct cmsghdr header;
@@ -61,6 +62,8 @@ take_at(int socket, void *data, size_t length, int *fd, int flags)
 	int fds[PASSED_AT_ONCE];
 	int count = take_all(socket, data, length, fds, flags);
 	*fd = count > 0 ? fds[0] : -1;
+	for (int i = 1; i < count; i++)
+		close(fds[i]); /* nobody asked for these */
 	return count >= 0;
 }
 

@@ -3,8 +3,7 @@
  *
  * Runs in the child, in three parts. Sources are opened while the child still has the server's user id, because the way to
  * them may be closed to the ids inside; what depends on the image alone is built when it took those, and the rest when it is
- * known whose sandbox it is. No name is ever resolved inside an image
- * with links followed: an image may be hostile. */
+ * known whose sandbox it is. No name is ever resolved inside an image with links followed: an image may be hostile. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

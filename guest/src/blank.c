@@ -148,6 +148,13 @@ blank_want(struct spawn *spawn, const char *image, uid_t owner)
 	snprintf(blank->image, sizeof blank->image, "%s", image);
 }
 
+void
+blank_hurry(struct spawn *spawn)
+{
+	if (spawn->blank.pid == 0 && spawn->blank.owner != 0)
+		spawn->blank.until = now_ms();
+}
+
 bool
 blank_take(struct spawn *spawn, struct box *box, struct plan *plan)
 {

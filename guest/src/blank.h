@@ -32,6 +32,8 @@ struct blank {
 void blank_open(struct spawn *spawn);
 /* Makes one for sandboxes of this image and owner, unless there is one: soon. */
 void blank_want(struct spawn *spawn, const char *image, uid_t owner);
+/* One that is to be made soon is made now: whoever had the last sandbox needs it no longer, and may want the next. */
+void blank_hurry(struct spawn *spawn);
 /* Makes the blank the child of a box, if it fits: from then on it lives and ends as any other. */
 bool blank_take(struct spawn *spawn, struct box *box, struct plan *plan);
 /* Tells it whose it is. */

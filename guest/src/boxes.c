@@ -396,6 +396,7 @@ clear_away(struct spawn *spawn, int index)
 	box->state = BOX_FREE;
 	while (spawn->used > 0 && spawn->boxes[spawn->used - 1].state == BOX_FREE)
 		spawn->used--;
+	blank_hurry(spawn);
 	return true;
 }
 

@@ -17,6 +17,9 @@ import ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy;
 import ch.qos.logback.core.util.FileSize;
 import dev.carrel.dist.config.LogConfig;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.logging.Handler;
 import java.util.logging.LogManager;
 import java.util.logging.LogRecord;
@@ -34,7 +37,7 @@ final class Logging {
   static Path toFile(LogConfig config, Path folder) {
     LoggerContext context = fresh();
     Path file = folder.resolve("carrel.log");
-    begin(context, config, file(context, file));
+    begin(context, config, new Unhurried(List.of(file(context, file))));
     return file;
   }
 
@@ -46,16 +49,14 @@ final class Logging {
   static Path toFileAndStandardError(LogConfig config, Path folder, boolean problemsOnly) {
     LoggerContext context = fresh();
     Path file = folder.resolve("carrel.log");
-    // One thread writes to both.
-    var both = new Both(file(context, file), standardError(context, config, problemsOnly));
-    both.setContext(context);
-    both.start();
-    begin(context, config, both);
+    var error = standardError(context, config, problemsOnly);
+    begin(context, config, new Unhurried(List.of(file(context, file), error)));
     return file;
   }
 
-  private static void begin(
-      LoggerContext context, LogConfig config, Appender<ILoggingEvent> appender) {
+  private static void begin(LoggerContext context, LogConfig config, Unhurried appender) {
+    appender.setContext(context);
+    appender.start();
     var root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     root.setLevel(Level.valueOf(config.level().name()));
     // Flyway tells a story of eight lines at each start.
@@ -162,26 +163,34 @@ final class Logging {
     root.addHandler(new ToSlf4j());
   }
 
-  private static final class Both extends UnsynchronizedAppenderBase<ILoggingEvent> {
-    private final Appender<ILoggingEvent> one;
-    private final Appender<ILoggingEvent> two;
+  /**
+   * Writes lines in batches: on a small machine a thread that wakes for each of them gets into the
+   * way of who has just asked for the next thing.
+   */
+  private static final class Unhurried extends UnsynchronizedAppenderBase<ILoggingEvent> {
+    private static final Duration PAUSE = Duration.ofMillis(20);
 
-    private Both(Appender<ILoggingEvent> one, Appender<ILoggingEvent> two) {
-      this.one = one;
-      this.two = two;
+    private final List<Appender<ILoggingEvent>> places;
+    private long woke;
+
+    private Unhurried(List<Appender<ILoggingEvent>> places) {
+      this.places = places;
     }
 
     @Override
     protected void append(ILoggingEvent event) {
-      one.doAppend(event);
-      two.doAppend(event);
+      if (event.getTimeStamp() >= woke) {
+        // What comes meanwhile waits in the queue. An end interrupts this, and then all is written.
+        LockSupport.parkNanos(PAUSE.toNanos());
+        woke = System.currentTimeMillis();
+      }
+      places.forEach(place -> place.doAppend(event));
     }
 
     @Override
     public void stop() {
       super.stop();
-      one.stop();
-      two.stop();
+      places.forEach(Appender::stop);
     }
   }
 

@@ -5,6 +5,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -91,6 +92,7 @@ public final class BenchCommand implements Callable<Integer> {
   private boolean strict;
 
   private final Path home;
+  private Path memory = Path.of("");
 
   @Spec private @Nullable CommandSpec spec;
 
@@ -108,11 +110,13 @@ public final class BenchCommand implements Callable<Integer> {
     PrintWriter terminal = Objects.requireNonNull(spec).commandLine().getOut();
     Report report = new Report();
     Path scratch = Files.createTempDirectory("carrel-bench");
+    memory = inMemory();
     int count = quick ? QUICK : USUAL;
     try {
       measure(report, scratch, count);
     } finally {
       deleteTree(scratch);
+      deleteTree(memory);
     }
     report.print(terminal);
     report.writeJson(out);
@@ -158,24 +162,20 @@ public final class BenchCommand implements Callable<Integer> {
   private void engines(Report report, Path scratch, int count) throws Exception {
     step("peers");
     Peers.measure(report, scratch, Math.min(count, 40));
-    try (ServerProcess server =
-        ServerProcess.start(home, scratch.resolve("engines"), EngineBench.settings(scratch))) {
+    try (ServerProcess server = start(scratch, "engines", EngineBench.settings(scratch))) {
       attempt(report, "engines", () -> new EngineBench(server, report).measure(count));
     }
   }
 
   private void audit(Report report, Path scratch, int count) throws Exception {
-    try (ServerProcess recording =
-            ServerProcess.start(home, scratch.resolve("recording"), Map.of());
-        ServerProcess silent =
-            ServerProcess.start(home, scratch.resolve("silent"), AuditBench.silence())) {
+    try (ServerProcess recording = start(scratch, "recording", Map.of());
+        ServerProcess silent = start(scratch, "silent", AuditBench.silence())) {
       attempt(report, "audit", () -> new AuditBench(recording, silent, report).measure(count));
     }
   }
 
   private void egress(Report report, Path scratch, int count) throws Exception {
-    try (ServerProcess server =
-        ServerProcess.start(home, scratch.resolve("egress"), EgressBench.settings())) {
+    try (ServerProcess server = start(scratch, "egress", EgressBench.settings())) {
       attempt(report, "egress", () -> new EgressBench(server, report).measure(count));
     }
   }
@@ -183,7 +183,7 @@ public final class BenchCommand implements Callable<Integer> {
   private void measureServer(Report report, Path scratch, int count) throws Exception {
     attempt(report, "mcp start", () -> McpBench.measureStart(home, scratch, MCP_STARTS, report));
     step("server start");
-    try (ServerProcess server = ServerProcess.start(home, scratch.resolve("server"), Map.of())) {
+    try (ServerProcess server = start(scratch, "server", Map.of())) {
       report.add(Row.figure("server start to first answer", server.startMillis(), "ms", 1000));
       report.add(Row.figure("server RSS, idle", server.residentMebibytes(), "MiB", 150));
       ServerBench bench = new ServerBench(server, report, count);
@@ -201,12 +201,10 @@ public final class BenchCommand implements Callable<Integer> {
   }
 
   private void claims(Report report, Path scratch, int count) throws Exception {
-    try (ServerProcess server =
-        ServerProcess.start(home, scratch.resolve("claims"), Claims.settings())) {
+    try (ServerProcess server = start(scratch, "claims", Claims.settings())) {
       attempt(report, "claims", () -> new Claims(server, report).measure(count / 4));
     }
-    try (ServerProcess server =
-        ServerProcess.start(home, scratch.resolve("burst"), WarmBurst.settings())) {
+    try (ServerProcess server = start(scratch, "burst", WarmBurst.settings())) {
       attempt(report, "warm burst", new WarmBurst(server, report)::measure);
     }
   }
@@ -218,10 +216,9 @@ public final class BenchCommand implements Callable<Integer> {
   }
 
   private void soak(Report report, Path scratch) throws Exception {
-    Path folder = scratch.resolve("soak");
     Set<String> ids = new HashSet<>();
     step("10,000 cycles through the pool");
-    try (ServerProcess server = ServerProcess.start(home, folder, Claims.settings())) {
+    try (ServerProcess server = start(scratch, "soak", Claims.settings())) {
       Soak pooled = new Soak(server);
       pooled.run(report, 10_000, "through the pool", PLAIN);
       pooled.poolHits(report);
@@ -229,7 +226,7 @@ public final class BenchCommand implements Callable<Integer> {
     }
     // Without pools: what waited in the old one's must go too.
     step("1,000 cold cycles");
-    try (ServerProcess server = ServerProcess.start(home, folder, Map.of())) {
+    try (ServerProcess server = start(scratch, "soak", Map.of())) {
       Soak cold = new Soak(server);
       cold.run(report, 1_000, "cold", COLD);
       ids.addAll(cold.ids());
@@ -239,12 +236,26 @@ public final class BenchCommand implements Callable<Integer> {
 
   private void density(Report report, Path scratch) throws Exception {
     step(density + " sandboxes");
-    try (ServerProcess server =
-        ServerProcess.start(home, scratch.resolve("density"), Density.settings(density))) {
+    try (ServerProcess server = start(scratch, "density", Density.settings(density))) {
       Density measured = new Density(server);
       measured.run(report, density, PLAIN, COLD);
       measured.failures().stream().limit(20).forEach(line -> report.notRun("a sandbox", line));
     }
+  }
+
+  private ServerProcess start(Path scratch, String name, Map<String, String> settings)
+      throws IOException, InterruptedException {
+    var all = new HashMap<>(settings);
+    all.put(ServerProcess.RUN, memory.resolve(name).toString());
+    return ServerProcess.start(home, scratch.resolve(name), all);
+  }
+
+  /** For sockets and states, which a service has in /run: on most hosts that is in memory. */
+  private static Path inMemory() throws IOException {
+    Path shared = Path.of("/dev/shm");
+    return Files.isDirectory(shared) && Files.getFileStore(shared).type().equals("tmpfs")
+        ? Files.createTempDirectory(shared, "carrel-bench")
+        : Files.createTempDirectory("carrel-bench");
   }
 
   /** One part of the run; what was measured before stays when it fails. */

@@ -16,16 +16,22 @@ import java.util.stream.Stream;
 
 /** A server of a distribution, started as users start it, with all its state in one folder. */
 public final class ServerProcess implements AutoCloseable {
+  /** The setting that says where its sockets are; without it they are in the folder too. */
+  static final String RUN = "CARREL_STORAGE_RUN_DIRECTORY";
+
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final Process process;
-  private final Path folder;
+  private final Path run;
+  private final Path volumes;
   private final double startMillis;
   private final Properties endpoint;
 
-  private ServerProcess(Process process, Path folder, double startMillis, Properties endpoint) {
+  private ServerProcess(
+      Process process, Path folder, Path run, double startMillis, Properties endpoint) {
     this.process = process;
-    this.folder = folder;
+    this.run = run;
+    this.volumes = folder.resolve("data/volumes");
     this.startMillis = startMillis;
     this.endpoint = endpoint;
   }
@@ -48,14 +54,16 @@ public final class ServerProcess implements AutoCloseable {
     process.getOutputStream().close();
     try {
       Properties endpoint = awaitEndpoint(process, folder, log);
-      return new ServerProcess(process, folder, (System.nanoTime() - start) / 1e6, endpoint);
+      double taken = (System.nanoTime() - start) / 1e6;
+      return new ServerProcess(
+          process, folder, Path.of(builder.environment().get(RUN)), taken, endpoint);
     } catch (IOException | InterruptedException failure) {
       process.destroyForcibly();
       throw failure;
     }
   }
 
-  /** A command of the distribution, with all its state in the folder. */
+  /** A command of the distribution, with all its state in the folder unless a setting says else. */
   static ProcessBuilder program(
       Path home, Path folder, Map<String, String> settings, String command) throws IOException {
     var builder = new ProcessBuilder(home.resolve("bin/carrel").toString(), command);
@@ -66,7 +74,7 @@ public final class ServerProcess implements AutoCloseable {
     environment.put("JAVA_HOME", System.getProperty("java.home"));
     environment.putIfAbsent("CARREL_SERVER_PORT", "0");
     environment.put("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
-    environment.put("CARREL_STORAGE_RUN_DIRECTORY", folder.resolve("run").toString());
+    environment.putIfAbsent(RUN, folder.resolve("run").toString());
     return builder;
   }
 
@@ -112,11 +120,11 @@ public final class ServerProcess implements AutoCloseable {
   }
 
   public Path runDirectory() {
-    return folder.resolve("run");
+    return run;
   }
 
   Path volumeDirectory() {
-    return folder.resolve("data/volumes");
+    return volumes;
   }
 
   double startMillis() {

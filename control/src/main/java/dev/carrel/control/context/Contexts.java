@@ -103,6 +103,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     context.takeTurn(settings.maxQueued());
     try {
       startKernel(caller, running, box, context);
+      save(context);
       return context.snapshot();
     } finally {
       context.endTurn();
@@ -159,6 +160,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       if (now == null || !now.alive()) {
         startKernel(caller, running, box(sandbox), context);
       }
+      save(context);
       return context.snapshot();
     } finally {
       context.endTurn();
@@ -327,11 +329,27 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       running.runs(context.language().wireName() + ": " + request.code());
       kernel.execute(cell, request.code());
       audit.prepare(who);
+      // While it runs. Who asked is told nothing of it before.
+      try {
+        save(context);
+      } catch (SandboxException e) {
+        stop(run);
+        throw e;
+      }
       return run;
     } finally {
       if (!begun) {
         context.endTurn();
       }
+    }
+  }
+
+  /** Writes down which interpreter it has, if that is not known yet. */
+  private void save(LiveContext context) {
+    Kernel kernel = context.kernel();
+    if (kernel != null && kernel != context.saved()) {
+      store.save(context);
+      context.saved(kernel);
     }
   }
 
@@ -397,7 +415,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       }
       context.kernel(kernel);
       context.resetExecutions();
-      store.save(context);
       started = true;
       return kernel;
     } catch (SandboxException e) {
@@ -442,6 +459,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       return;
     }
     context.kernel(kernel);
+    context.saved(kernel);
     context.joining();
     Thread.ofVirtual().name(sandbox.id() + "-join").start(() -> awaitJoined(context, kernel));
   }

@@ -28,6 +28,7 @@ final class LiveContext {
   private volatile Instant lastUsedAt;
   private volatile @Nullable Kernel kernel;
   private volatile @Nullable Cell cell;
+  private volatile @Nullable Kernel saved;
   private volatile boolean deleted;
   private volatile long savedAt = System.nanoTime();
   private volatile boolean everStarted;
@@ -107,6 +108,15 @@ final class LiveContext {
       everStarted = true;
       lost = false;
     }
+  }
+
+  /** The interpreter that the next server would find. */
+  @Nullable Kernel saved() {
+    return saved;
+  }
+
+  void saved(Kernel newSaved) {
+    saved = newSaved;
   }
 
   boolean everStarted() {

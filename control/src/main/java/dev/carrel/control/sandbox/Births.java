@@ -14,6 +14,7 @@ import dev.carrel.spi.SnapshotId;
 import dev.carrel.spi.VolumeId;
 import java.time.Instant;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +78,7 @@ final class Births {
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
     for (int attempt = 1; ; attempt++) {
       RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
+      CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
       Sandbox row = row(caller, request, network, engine, box, snapshot);
       try (Turn _ = life.turn(row.id())) {
         about.accept(row.id());
@@ -85,7 +87,7 @@ final class Births {
             events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
             RunningSandbox mine = box;
             box = null;
-            return new Sandboxes.Obtained(launch(made, mine, snapshot), true);
+            return new Sandboxes.Obtained(launch(made, mine, answers, snapshot), true);
           }
           case Reservation.Full _, Reservation.Moved _ ->
               throw new IllegalStateException("a new row cannot move");
@@ -264,8 +266,12 @@ final class Births {
     return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
   }
 
-  private Sandbox launch(Sandbox row, @Nullable RunningSandbox box, @Nullable Snapshot snapshot) {
-    if (box == null) {
+  private Sandbox launch(
+      Sandbox row,
+      @Nullable RunningSandbox box,
+      @Nullable CompletableFuture<Boolean> answers,
+      @Nullable Snapshot snapshot) {
+    if (box == null || answers == null) {
       return life.launch(
           row,
           "created",
@@ -276,7 +282,7 @@ final class Births {
           });
     }
     try {
-      return life.launch(row, box, "created");
+      return life.launch(row, box, answers, "created");
     } finally {
       pools.settled(box);
     }

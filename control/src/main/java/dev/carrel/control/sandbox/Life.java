@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
@@ -132,17 +133,30 @@ final class Life {
     return begin(row, new RunningSandbox(row, cold(row, files), this), cause, begin);
   }
 
-  /** As {@link #launch(Sandbox, String)}, with a box that was made before its owner came. */
-  Sandbox launch(Sandbox row, RunningSandbox box, String cause) {
+  /**
+   * As {@link #launch(Sandbox, String)}, with a box that was made before its owner came.
+   *
+   * @param answers whether it still does; another machine takes its place if not
+   */
+  Sandbox launch(
+      Sandbox row, RunningSandbox box, CompletableFuture<Boolean> answers, String cause) {
     long begin = System.nanoTime();
+    boolean fits = answers.join();
     try {
-      if (!row.limits().equals(box.machine().limits())) {
+      if (fits && !row.limits().equals(box.machine().limits())) {
         limit(box, row.limits());
       }
     } catch (SandboxException e) {
       LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.message());
+      fits = false;
+    }
+    if (!fits) {
       end(box, Duration.ZERO);
-      requireNoRemains(row.id());
+      try {
+        requireNoRemains(row.id());
+      } catch (SandboxException e) {
+        throw startFailed(row, e);
+      }
       return launch(row, cause);
     }
     return begin(row, box, cause, begin);

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
@@ -123,22 +124,25 @@ public final class WarmPools implements AutoCloseable {
     }
   }
 
-  /** A box that answers, out of its pool for good; empty when none is ready. Never waits. */
+  /** A box, out of its pool for good; empty when none is ready. Never waits. */
   Optional<RunningSandbox> claim(String engine, String image) {
     WarmPool pool = pools.get(new Key(engine, image));
     if (pool == null || closed || !enabled) {
       return Optional.empty();
     }
     Optional<RunningSandbox> box = pool.claim();
-    while (box.isPresent() && !answers(box.get())) {
-      discardLater(box.get());
-      box = pool.claim();
-    }
     telemetry.count(box.isPresent() ? "pool_hits" : "pool_misses");
     if (box.isEmpty()) {
       wanted.release();
     }
     return box;
+  }
+
+  /** Whether a claimed box answers, which is found out while its owner waits for other things. */
+  static CompletableFuture<Boolean> ask(RunningSandbox box) {
+    var answer = new CompletableFuture<Boolean>();
+    Thread.ofVirtual().name(box.id() + "-ask").start(() -> answer.complete(answers(box)));
+    return answer;
   }
 
   /** For a box that was claimed and never given to anybody. */

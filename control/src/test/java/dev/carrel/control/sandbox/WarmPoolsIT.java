@@ -122,11 +122,11 @@ final class WarmPoolsIT {
       Control control = fixture.control();
       awaitIdle(control, 1);
       SandboxId box = machines(fixture).iterator().next();
-      killGuest(fixture.run().resolve(box.value()));
+      ProcessHandle dead = killGuest(fixture.run().resolve(box.value()));
 
       Sandbox sandbox = fixture.sandbox();
 
-      assertThat(sandbox.id()).isNotEqualTo(box);
+      assertThat(guest(fixture.run().resolve(sandbox.id().value()))).isNotEqualTo(dead);
       assertThat(
               control.execs().run(ALICE, sandbox.id(), ExecStart.of(Command.of("true"))).exitCode())
           .isZero();
@@ -192,14 +192,19 @@ final class WarmPoolsIT {
     }
   }
 
-  private static void killGuest(Path folder) throws IOException {
+  private static ProcessHandle killGuest(Path folder) throws IOException {
+    ProcessHandle guest = guest(folder);
+    guest.destroyForcibly();
+    eventually(() -> !guest.isAlive());
+    return guest;
+  }
+
+  private static ProcessHandle guest(Path folder) throws IOException {
     var state = new Properties();
     try (var text = Files.newInputStream(folder.resolve("process.properties"))) {
       state.load(text);
     }
     long pid = Long.parseLong(String.valueOf(state.getProperty("pid")));
-    ProcessHandle guest = ProcessHandle.of(pid).orElseThrow();
-    guest.destroyForcibly();
-    eventually(() -> !guest.isAlive());
+    return ProcessHandle.of(pid).orElseThrow();
   }
 }

@@ -17,7 +17,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -35,7 +34,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Life {
   private static final Logger LOG = LoggerFactory.getLogger(Life.class);
-  private static final Duration END_LIMIT = Duration.ofSeconds(30);
   private static final Duration FREEZE_LIMIT = Duration.ofSeconds(10);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -51,10 +49,7 @@ final class Life {
   private final Turns turns = new Turns();
   private final List<SandboxListener> listeners = new CopyOnWriteArrayList<>();
   private final Map<SandboxId, RunningSandbox> running = new ConcurrentHashMap<>();
-  // Machines that should be gone and are not: nobody sees them, the watch tries again.
-  private final Map<SandboxId, RunningSandbox> lingering = new ConcurrentHashMap<>();
-  // Starts that have not come back yet, also those that were given up.
-  private final Set<SandboxId> stragglers = ConcurrentHashMap.newKeySet();
+  private final Remains remains;
   private final FailedStarts failures;
   private final Freezing freezing;
 
@@ -77,6 +72,7 @@ final class Life {
     this.telemetry = telemetry;
     this.events = events;
     this.clock = clock;
+    this.remains = new Remains(store, volumes, listeners);
     this.failures = new FailedStarts(store, volumes, telemetry, this::now, this::tell);
     this.freezing = new Freezing(this, store, events);
   }
@@ -153,7 +149,7 @@ final class Life {
     if (!fits) {
       end(box, Duration.ZERO);
       try {
-        requireNoRemains(row.id());
+        remains.requireNone(row.id());
       } catch (SandboxException e) {
         throw startFailed(row, e);
       }
@@ -179,7 +175,7 @@ final class Life {
     Machine machine;
     try {
       files.run();
-      stragglers.add(row.id());
+      remains.expect(row.id());
       machine =
           Bounded.call(
               "start of " + row.id(),
@@ -192,7 +188,7 @@ final class Life {
       throw startFailed(
           row, new SandboxException(ErrorCode.ENGINE_FAILED, "the engine failed: " + e, e));
     }
-    stragglers.remove(row.id());
+    remains.came(row.id());
     return machine;
   }
 
@@ -244,7 +240,7 @@ final class Life {
       if (!row.restartable()) {
         throw Failures.notRunning(row);
       }
-      requireNoRemains(id);
+      remains.requireNone(id);
       Sandbox next = row.edit().status(SandboxStatus.CREATING).ended(row.stoppedAt(), null).build();
       return switch (room.take(row.tenant(), limit -> store.revive(row, next, cause, limit))) {
         case Reservation.Made(Sandbox creating) -> launch(creating, cause);
@@ -407,7 +403,7 @@ final class Life {
    */
   void finishRemoval(Sandbox row) {
     SandboxId id = row.id();
-    RunningSandbox live = running.getOrDefault(id, lingering.get(id));
+    RunningSandbox live = running.getOrDefault(id, remains.find(id));
     if (live != null) {
       live.takeUnsaved(); // nobody will read its counters
       if (row.volume() != null && row.volume().name() == null) {
@@ -415,7 +411,7 @@ final class Life {
       }
       end(live, Duration.ZERO);
     }
-    if (remains(id)) {
+    if (remains.are(id)) {
       // The row stays, hidden; the watch tries again, and so does the next start.
       return;
     }
@@ -430,7 +426,7 @@ final class Life {
     try {
       return machines.obtain(row);
     } catch (RuntimeException e) {
-      stragglers.remove(row.id());
+      remains.came(row.id());
       throw e;
     }
   }
@@ -444,7 +440,7 @@ final class Life {
       LOG.error("the late machine of sandbox {} could not be ended", id, e);
     } finally {
       wayOut.close(id);
-      stragglers.remove(id);
+      remains.came(id);
     }
   }
 
@@ -532,49 +528,12 @@ final class Life {
   /** Ends a machine that nobody may use any more. */
   private void end(RunningSandbox live, Duration grace) {
     running.remove(live.id(), live);
-    lingering.put(live.id(), live);
-    endRemains(live, grace);
-  }
-
-  private void endRemains(RunningSandbox live, Duration grace) {
-    try {
-      Bounded.run("end of " + live.id(), grace.plus(END_LIMIT), () -> live.destroy(grace));
-    } catch (SandboxException e) {
-      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.message());
-      return;
-    }
-    if (lingering.remove(live.id(), live)) {
-      listeners.forEach(listener -> listener.ended(live.id()));
-      volumes.release(live.row());
-      if (live.takeUnsaved()) {
-        store.note(live.id(), live.lastActivity(), live.counters());
-      }
-    }
+    remains.end(live, grace);
   }
 
   /** Tries again to end what did not end before. */
   void endRemains() {
-    for (RunningSandbox live : lingering.values()) {
-      try (Turn _ = turn(live.id())) {
-        endRemains(live, Duration.ZERO);
-      }
-    }
-  }
-
-  private boolean remains(SandboxId id) {
-    return lingering.containsKey(id) || stragglers.contains(id);
-  }
-
-  private void requireNoRemains(SandboxId id) {
-    RunningSandbox old = lingering.get(id);
-    if (old != null) {
-      endRemains(old, Duration.ZERO);
-    }
-    if (remains(id)) {
-      throw new SandboxException(
-              ErrorCode.WRONG_STATE, "the former machine of sandbox " + id + " has not ended yet")
-          .withHint("try again in a moment");
-    }
+    remains.endAll(this::turn);
   }
 
   private SandboxException startFailed(Sandbox row, SandboxException reason) {

@@ -350,6 +350,9 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     if (kernel != null && kernel != context.saved()) {
       store.save(context);
       context.saved(kernel);
+      if (context.deleted()) {
+        store.remove(context.id());
+      }
     }
   }
 

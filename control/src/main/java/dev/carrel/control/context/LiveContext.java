@@ -169,6 +169,10 @@ final class LiveContext {
     deleted = true;
   }
 
+  boolean deleted() {
+    return deleted;
+  }
+
   Context snapshot() {
     Kernel now = kernel;
     KernelEvent.Ready greeting = now == null ? null : now.greeting();

@@ -79,26 +79,28 @@ final class Births {
     for (int attempt = 1; ; attempt++) {
       RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
       CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
-      Sandbox row = row(caller, request, network, engine, box, snapshot);
-      try (Turn _ = life.turn(row.id())) {
-        about.accept(row.id());
-        switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
-          case Reservation.Made(Sandbox made) -> {
-            events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
-            RunningSandbox mine = box;
-            box = null;
-            return new Sandboxes.Obtained(launch(made, mine, answers, snapshot), true);
-          }
-          case Reservation.Full _, Reservation.Moved _ ->
-              throw new IllegalStateException("a new row cannot move");
-          case Reservation.Existing(Sandbox existing) -> {
-            Namespace.requireSame(existing, request.namespace());
-            try {
-              return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
-            } catch (SandboxException e) {
-              // Deleted while we came: then the key is free again.
-              if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
-                throw e;
+      try {
+        Sandbox row = row(caller, request, network, engine, box, snapshot);
+        try (Turn _ = life.turn(row.id())) {
+          about.accept(row.id());
+          switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
+            case Reservation.Made(Sandbox made) -> {
+              events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
+              RunningSandbox mine = box;
+              box = null;
+              return new Sandboxes.Obtained(launch(made, mine, answers, snapshot), true);
+            }
+            case Reservation.Full _, Reservation.Moved _ ->
+                throw new IllegalStateException("a new row cannot move");
+            case Reservation.Existing(Sandbox existing) -> {
+              Namespace.requireSame(existing, request.namespace());
+              try {
+                return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
+              } catch (SandboxException e) {
+                // Deleted while we came: then the key is free again.
+                if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
+                  throw e;
+                }
               }
             }
           }

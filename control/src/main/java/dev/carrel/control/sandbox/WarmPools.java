@@ -141,7 +141,17 @@ public final class WarmPools implements AutoCloseable {
   /** Whether a claimed box answers, which is found out while its owner waits for other things. */
   static CompletableFuture<Boolean> ask(RunningSandbox box) {
     var answer = new CompletableFuture<Boolean>();
-    Thread.ofVirtual().name(box.id() + "-ask").start(() -> answer.complete(answers(box)));
+    Thread.ofVirtual()
+        .name(box.id() + "-ask")
+        .start(
+            () -> {
+              boolean answers = false;
+              try {
+                answers = answers(box);
+              } finally {
+                answer.complete(answers);
+              }
+            });
     return answer;
   }
 

@@ -13,6 +13,7 @@ import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.Language;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -130,6 +131,22 @@ final class WarmPoolsIT {
       assertThat(
               control.execs().run(ALICE, sandbox.id(), ExecStart.of(Command.of("true"))).exitCode())
           .isZero();
+    }
+  }
+
+  @Test
+  void requestThatMakesNoSenseTakesNoBox() throws Exception {
+    try (var fixture = new ControlFixture(pool(1, 1))) {
+      Control control = fixture.control();
+      awaitIdle(control, 1);
+      Set<SandboxId> before = machines(fixture);
+      CreateSandbox wrong = CreateSandbox.defaults().withEnvVars(Map.of("NO=NAME", "x"));
+
+      assertThatThrownBy(() -> control.sandboxes().create(ALICE, wrong))
+          .isInstanceOf(SandboxException.class);
+
+      assertThat(status(control).idle()).isEqualTo(1);
+      assertThat(machines(fixture)).isEqualTo(before);
     }
   }
 

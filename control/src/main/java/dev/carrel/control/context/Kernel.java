@@ -215,7 +215,7 @@ final class Kernel {
 
   private void read() {
     try {
-      baseline = sandbox.usage();
+      baseline = sandbox.usageBefore();
       while (true) {
         GuestEvent event = session.next();
         if (event == null) {

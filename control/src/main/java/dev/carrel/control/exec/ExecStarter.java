@@ -185,7 +185,7 @@ final class ExecStarter {
       Exec exec = beginning(sandbox, command, asked);
       ExecId id = exec.id();
       sandbox.runs(exec.line());
-      Machine.Usage before = sandbox.usage();
+      Machine.Usage before = sandbox.usageBefore();
       ExecSession session = open(sandbox, command, asked.secrets(), exec, claim);
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
       var log = new OutputLog(spills.file(sandbox.id(), id), share);

@@ -368,6 +368,7 @@ final class Life {
   /** Takes over a machine that an earlier process started, and makes it what its row says. */
   RunningSandbox adopt(Sandbox row, Machine machine) {
     var adopted = new RunningSandbox(row, machine, this);
+    adopted.usageBefore(); // much may have run in it
     boolean paused = row.status() == SandboxStatus.PAUSED;
     if (paused && !machine.paused()) {
       Bounded.run("pause of " + row.id(), FREEZE_LIMIT, machine::pause);

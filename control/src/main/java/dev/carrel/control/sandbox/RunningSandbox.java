@@ -61,6 +61,7 @@ public final class RunningSandbox {
   private final LongAdder downloaded = new LongAdder();
   private final Redaction redaction;
   private final AtomicInteger busy = new AtomicInteger();
+  private final AtomicBoolean ran = new AtomicBoolean();
   private final AtomicLong uses = new AtomicLong();
   private final Queue<Runnable> whenAwake = new ConcurrentLinkedQueue<>();
   private volatile Sandbox row;
@@ -163,6 +164,11 @@ public final class RunningSandbox {
   /** Counters of the machine, to be compared before and after. */
   public Machine.Usage usage() {
     return machine.usage();
+  }
+
+  /** As {@link #usage}, for what is about to run; before the first there is nothing to count. */
+  public Machine.Usage usageBefore() {
+    return ran.getAndSet(true) ? usage() : Machine.Usage.NONE;
   }
 
   /** Whether it sees the host's own files, as only an engine that isolates nothing lets it. */

@@ -11,6 +11,7 @@ import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineProvider;
 import dev.carrel.spi.EngineSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -113,11 +114,18 @@ public final class ControlFixture implements AutoCloseable {
       page.items().forEach(sandbox -> control.sandboxes().delete(ALICE, sandbox.id()));
     } while (page.total() > page.items().size());
     control.close();
+    eventually(this::removed);
+  }
+
+  private boolean removed() {
     try (Stream<Path> files = Files.walk(root)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        // A volume that was made ahead may just be taken back by who made it.
         Files.deleteIfExists(file);
       }
+      return true;
+    } catch (IOException | UncheckedIOException e) {
+      // A volume that was made ahead may just be taken back by who made it.
+      return false;
     }
   }
 

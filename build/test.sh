@@ -112,11 +112,25 @@ java_module() {
       match($0, / failures="[0-9]+"/); failed   += substr($0, RSTART + 11, RLENGTH - 12)
       match($0, / skipped="[0-9]+"/);  skipped  += substr($0, RSTART + 10, RLENGTH - 11)
     }
-    /<testcase / { match($0, / name="[^"]*"/); name = substr($0, RSTART + 7, RLENGTH - 8) }
-    /<skipped/ && !/<skipped\/>/ { match($0, /message="[^"]*"/); why = why "; " name ": " substr($0, RSTART + 9, RLENGTH - 10) }
+    /<testcase / {
+      match($0, / name="[^"]*"/);      name  = substr($0, RSTART + 7,  RLENGTH - 8)
+      match($0, / classname="[^"]*"/); class = substr($0, RSTART + 12, RLENGTH - 13); sub(/.*[.]/, "", class)
+    }
+    /<skipped/ && !/<skipped\/>/ {
+      # Said once of all tests of a class that did not run for the same reason; JUnit puts the condition before it.
+      match($0, /message="[^"]*"/); reason = substr($0, RSTART + 9, RLENGTH - 10); sub(/.* ==&gt; /, "", reason)
+      key = class SUBSEP reason
+      if (!count[key]++) { keys[++last] = key; first[key] = class "." name; of[key] = class; reasons[key] = reason }
+    }
     /<(failure|error)[ >]/ { bad = bad "; FAILED " name }
     /<flaky(Failure|Error)[ >]/ { bad = bad "; FLAKY " name " (passed when it ran again)" }
-    END { printf "%d\t%d\t%d\t%s", tests - failed - skipped, failed, skipped, substr(bad why, 3) }')
+    END {
+      for (i = 1; i <= last; i++) {
+        key = keys[i]
+        why = why "; " (count[key] == 1 ? first[key] : count[key] " tests of " of[key]) ": " reasons[key]
+      }
+      printf "%d\t%d\t%d\t%s", tests - failed - skipped, failed, skipped, substr(bad why, 3)
+    }')
   [ -z "$counts" ] || results+="$1"$'\t'"$counts"$'\n'
   local said
   said=$({ cat "$1"/target/{surefire,failsafe}-reports/TEST-*.xml 2>/dev/null || true; } | awk '

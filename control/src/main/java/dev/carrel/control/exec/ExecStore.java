@@ -45,9 +45,9 @@ final class ExecStore {
         cpu_us = ?, max_rss_bytes = ?, descendants_left = ?, message = ?, changes = ?,
         changes_truncated = ?, output_end = ?, output = ? WHERE id = ?\
       """;
-  // What a key stands for is kept as long as the key.
   private static final String COUNT = "SELECT COUNT(*) FROM exec WHERE sandbox_id = ?";
   private static final int SLACK = 16;
+  // What a key stands for is kept as long as the key.
   private static final String OLD =
       """
       SELECT id FROM exec WHERE sandbox_id = ? AND ended_at IS NOT NULL

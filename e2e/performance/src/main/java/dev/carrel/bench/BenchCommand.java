@@ -189,7 +189,8 @@ public final class BenchCommand implements Callable<Integer> {
       report.add(Row.figure("server start to first answer", server.startMillis(), "ms", 1000));
       // What its compilers used at the start is given back by then.
       Thread.sleep(IDLE);
-      report.add(Row.figure("server RSS, idle for 12 s", server.residentMebibytes(), "MiB", 150));
+      String idle = "server RSS, idle for %d s".formatted(IDLE.toSeconds());
+      report.add(Row.figure(idle, server.residentMebibytes(), "MiB", 150));
       ServerBench bench = new ServerBench(server, report, count);
       attempt(report, "requests", bench::measure);
       attempt(report, "memory", bench::memory);

@@ -74,6 +74,8 @@ class ResourceIT {
         return;
       }
       assertThat(result.get("cause").asText()).isEqualTo("out_of_memory");
+      // What was counted before is not the next one's.
+      assertThat(box.exec("exit 3", 10).get("cause").asText()).isEqualTo("returned");
       assertThat(result.get("hint").asText()).contains("memory");
       assertThat(box.shell("echo alive")).startsWith("alive");
     }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,7 +19,6 @@
 
 #define NAME "blank"
 #define STAY_MS 2000
-#define STAND_BACK_MS 10 /* it is as much work as the sandbox that was just made, and whoever asked for that wants to use it */
 #define REAP_MS 5
 #define PLACE_MAX (HOST_PATH_MAX + 32)
 
@@ -104,6 +104,8 @@ launch_blank(struct spawn *spawn, struct plan *plan, struct failure *failure)
 	plan->request = ends[0];
 	blank->pid = launch(plan, &blank->pidfd, failure);
 	blank->socket = ends[1];
+	if (blank->pid > 0)
+		setpriority(PRIO_PROCESS, (id_t)blank->pid, AHEAD_NICE);
 	bool good = blank->pid > 0 && id_map(&spawn->ids, blank->slot, blank->pid, sync[1], -1, &mapper, failure);
 	close(sync[0]);
 	close(sync[1]);
@@ -165,6 +167,10 @@ blank_take(struct spawn *spawn, struct box *box, struct plan *plan)
 	struct timespec changed = change_of(plan->image);
 	if (changed.tv_sec != blank->changed.tv_sec || changed.tv_nsec != blank->changed.tv_nsec || poll(&ended, 1, 0) != 0
 		|| !id_pool_move(&spawn->ids, blank->slot, spawn->run, box->id)) {
+		blank_drop(spawn);
+		return false;
+	}
+	if (setpriority(PRIO_PROCESS, (id_t)blank->pid, 0) != 0) {
 		blank_drop(spawn);
 		return false;
 	}

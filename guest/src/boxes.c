@@ -359,7 +359,7 @@ boxes_on_report(struct spawn *spawn, int index)
 	else
 		boxes_settled(spawn, index);
 	if (box->state == BOX_RUNNING && box->attached)
-		boxes_prepare_spares(spawn);
+		boxes_want_spares(spawn);
 	if (box->state == BOX_RUNNING)
 		blank_want(spawn, details->image, details->owner);
 }
@@ -396,7 +396,9 @@ clear_away(struct spawn *spawn, int index)
 	box->state = BOX_FREE;
 	while (spawn->used > 0 && spawn->boxes[spawn->used - 1].state == BOX_FREE)
 		spawn->used--;
+	/* Whoever had it needs it no longer, and may want the next. */
 	blank_hurry(spawn);
+	boxes_hurry_spares(spawn);
 	return true;
 }
 

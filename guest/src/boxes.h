@@ -90,6 +90,8 @@ struct spawn {
 	struct blank blank;
 	struct volume_spare spares[SPARES];
 	int64_t spares_until; /* by now_ms, when they are dropped if nobody claims them */
+	int64_t spares_due; /* when those that are wanted are made; 0: none is */
+	int spares_wanted;
 	int64_t volume_size; /* what was asked for last */
 	int used; /* boxes beyond this one were never used */
 };
@@ -146,8 +148,10 @@ bool boxes_volume_taken(struct spawn *spawn, const char *volume, struct failure 
 bool boxes_hold_volume(const struct spawn *spawn, int index);
 /* As boxes_destroy; its volume, if it has one, goes with it. */
 void boxes_discard(struct spawn *spawn, int index);
-/* Makes volumes ahead: whoever makes one sandbox with a volume may soon make another, and who made two more of them. */
-void boxes_prepare_spares(struct spawn *spawn);
+/* Makes volumes ahead: whoever makes one sandbox with a volume may soon make another, and who made two more of them. Soon;
+ * at once when a sandbox goes. */
+void boxes_want_spares(struct spawn *spawn);
+void boxes_hurry_spares(struct spawn *spawn);
 /* As boxes_tick, for that. */
 int boxes_spares_tick(struct spawn *spawn);
 

@@ -84,21 +84,39 @@ boxes_discard(struct spawn *spawn, int index)
 }
 
 void
-boxes_prepare_spares(struct spawn *spawn)
+boxes_want_spares(struct spawn *spawn)
 {
 	int64_t now = now_ms();
-	bool series = now < spawn->spares_until;
-	for (int i = 0; i < (series ? SPARES : 1); i++)
-		if (volume_start_spare(&spawn->spares[i], spawn->volumes, spawn->volume_size, !series))
-			spawn->spares[i].since = now;
+	spawn->spares_wanted = now < spawn->spares_until ? SPARES : 1;
 	spawn->spares_until = now + SPARES_MS;
+	if (spawn->spares_due == 0)
+		spawn->spares_due = now + STAND_BACK_MS;
+}
+
+void
+boxes_hurry_spares(struct spawn *spawn)
+{
+	if (spawn->spares_due > 0)
+		spawn->spares_due = now_ms();
+}
+
+static void
+start_spares(struct spawn *spawn)
+{
+	int64_t now = now_ms();
+	for (int i = 0; i < spawn->spares_wanted; i++)
+		if (volume_start_spare(&spawn->spares[i], spawn->volumes, spawn->volume_size, spawn->spares_wanted == 1))
+			spawn->spares[i].since = now;
+	spawn->spares_due = 0;
 }
 
 int
 boxes_spares_tick(struct spawn *spawn)
 {
-	int64_t left = spawn->spares_until - now_ms();
-	int wait = -1;
+	int64_t now = now_ms(), left = spawn->spares_until - now;
+	if (spawn->spares_due > 0 && spawn->spares_due <= now)
+		start_spares(spawn);
+	int wait = spawn->spares_due > 0 ? (int)(spawn->spares_due - now) : -1;
 	for (int i = 0; i < SPARES; i++) {
 		struct volume_spare *spare = &spawn->spares[i];
 		if (spare->pid <= 0)

@@ -27,6 +27,10 @@
 
 #define SPAWN_VERSION 1
 #define ID_MAX 32	  /* bytes of a sandbox id with its NUL */
+/* What is made ahead is as much work as the sandbox that was just made, and whoever asked for that wants to use it. So it
+ * begins a little later, and gives way until somebody waits for it. */
+#define STAND_BACK_MS 10
+#define AHEAD_NICE 10
 #define HOST_PATH_MAX 1024
 #define SOCKET_PATH_MAX 108
 #define INSIDE_UID 1000 /* who commands run as, inside */

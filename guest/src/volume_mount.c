@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -238,6 +239,7 @@ spare(struct volume_order order, int socket, bool sweep)
 	char own[VOLUME_NAME_MAX], name[VOLUME_NAME_MAX];
 	int report;
 	launch_forget_arguments("spare");
+	setpriority(PRIO_PROCESS, 0, AHEAD_NICE);
 	keep_only(socket, 2);
 	snprintf(own, sizeof own, SPARE_NAME "%d", (int)getpid());
 	int folder = volume_folder(order.folder, &failed.failure);
@@ -312,6 +314,7 @@ volume_claim_spare(struct volume_spare *kept, const struct volume_order *order, 
 		volume_drop_spare(kept);
 		return 0;
 	}
+	setpriority(PRIO_PROCESS, (id_t)pid, 0); /* somebody waits for it now */
 	*peer = kept->socket;
 	*kept = (struct volume_spare){.socket = -1};
 	return pid;

@@ -257,9 +257,10 @@ def enter(request, passed, settings):
     for name, space in zip(names, spaces):
         call(SYS_SETNS, space, NAMESPACES[name])
     confine(request, settings, ruleset)
-    for descriptor in (*spaces, *rest, *(() if ruleset is None else (ruleset,))):
-        os.close(descriptor)
+    # What else came along ends with the keeper's execve, and in the kernel with `place`.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    # Here and not in the kernel: what this writes to was copied for the rehearsal.
+    set_environment(request.get(17, []))
     return streams
 
 
@@ -342,7 +343,6 @@ def become_kernel(request, streams, user):
         # A process that changed its user belongs to root in /proc; an executed one does not.
         prctl(PR_SET_DUMPABLE, 1)
         prefer_for_oom()
-        set_environment(request.get(17, []))
         threading = sys.modules.get("threading")
         if threading is not None:
             threading.main_thread()._set_native_id()

@@ -137,10 +137,6 @@ public final class Gate implements AutoCloseable {
     return received.sum();
   }
 
-  @Nullable ServerSocketChannel listener() {
-    return listener;
-  }
-
   Set<Session> sessions() {
     return sessions;
   }

@@ -26,6 +26,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
@@ -358,9 +359,12 @@ public final class Gates implements WayOut, AutoCloseable {
 
   private static void removeFolder(Path folder) {
     try {
-      Files.deleteIfExists(folder.resolve(SOCKET));
-      Files.deleteIfExists(folder.resolve(Trust.FILE));
-      Files.deleteIfExists(folder);
+      for (Path path : List.of(folder.resolve(SOCKET), folder.resolve(Trust.FILE), folder)) {
+        // Asked first: most often there is none, and an exception costs more than the question.
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+          Files.deleteIfExists(path);
+        }
+      }
     } catch (IOException e) {
       // The next start sweeps it.
       LOG.warn("{} was not removed: {}", folder, e.toString());

@@ -54,11 +54,12 @@ final class SpillDirectory {
 
   void remove(SandboxId sandbox) {
     Path folder = folder(sandbox);
+    if (!Files.exists(folder)) {
+      return;
+    }
     List<Path> files;
     try (Stream<Path> found = Files.list(folder)) {
       files = found.toList();
-    } catch (NoSuchFileException e) {
-      return;
     } catch (IOException e) {
       LOG.warn("{} could not be listed: {}", folder, e.toString());
       return;

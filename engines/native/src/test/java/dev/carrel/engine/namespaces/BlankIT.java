@@ -35,7 +35,7 @@ final class BlankIT extends MachineTests {
       grep -E 'Cap|NoNewPrivs|Seccomp|[UG]id|Groups' /proc/self/status
       cat /proc/self/cgroup /proc/self/limits; ls -l /proc/self/fd | wc -l
       ls -ln /dev /etc /run/carrel | sed 's/[A-Z][a-z][a-z] .[0-9] [0-9:]*//'
-      cat /proc/net/dev; umask; find / -xdev -writable 2>/dev/null | grep -v ^/proc
+      cat /proc/net/dev; umask; nice; cut -d' ' -f18,19 /proc/1/stat; find / -xdev -writable 2>/dev/null | grep -v ^/proc
       """;
 
   @Override

@@ -9,6 +9,7 @@ import dev.carrel.cli.ServedServer;
 import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.Environment;
+import dev.carrel.server.CarrelServer;
 import dev.carrel.spi.Capabilities;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -189,6 +190,7 @@ final class ThisHost implements Host {
   }
 
   private ServedServer startServing(ServeOptions options) {
+    CarrelServer.prepare();
     Configuration configuration =
         Configuration.load(
             environment, options.file().map(Path::of), keysAndValues(options.settings()));

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Pulls images. What was downloaded of a layer is kept, and the next attempt goes on from there.
@@ -24,12 +25,7 @@ final class Registries {
   private final Path downloads;
   private final ImageLimits limits;
   private final RegistryLogins logins;
-  private final HttpClient client =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .followRedirects(HttpClient.Redirect.NEVER)
-          .connectTimeout(Duration.ofSeconds(15))
-          .build();
+  private @Nullable HttpClient client;
 
   Registries(Layers layers, Path downloads, ImageLimits limits, RegistryLogins logins) {
     this.layers = layers;
@@ -42,7 +38,7 @@ final class Registries {
   List<Digest> pull(Reference reference, Platform platform, Progress progress)
       throws IOException, InterruptedException {
     progress.step("asking " + reference.registry());
-    var registry = new RegistryClient(client, reference, logins.of(reference.registry()));
+    var registry = new RegistryClient(client(), reference, logins.of(reference.registry()));
     JsonNode node = Manifest.json(registry.manifest(reference.wanted()));
     if (Manifest.isIndex(node)) {
       Descriptor chosen = Manifest.choose(node, platform);
@@ -65,6 +61,21 @@ final class Registries {
       }
     }
     return unpacked;
+  }
+
+  /** Made when it is needed: it reads the host's certificates and has a thread of its own. */
+  private synchronized HttpClient client() {
+    HttpClient made = client;
+    if (made == null) {
+      made =
+          HttpClient.newBuilder()
+              .version(HttpClient.Version.HTTP_1_1)
+              .followRedirects(HttpClient.Redirect.NEVER)
+              .connectTimeout(Duration.ofSeconds(15))
+              .build();
+      client = made;
+    }
+    return made;
   }
 
   private void fetch(

@@ -27,6 +27,7 @@ import dev.carrel.spi.SandboxException;
 import io.helidon.common.socket.SocketOptions;
 import io.helidon.common.tls.Tls;
 import io.helidon.webserver.WebServer;
+import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -71,6 +72,14 @@ public final class CarrelServer implements AutoCloseable {
     this.grpc = grpc;
     this.secure = secure;
     this.host = host;
+  }
+
+  /**
+   * Lets the web server find its parts, which takes it a tenth of a second, while the caller does
+   * something else.
+   */
+  public static void prepare() {
+    Thread.ofPlatform().daemon().name("server-prepare").start(() -> HttpRouting.builder());
   }
 
   /** Returns once requests are answered. */

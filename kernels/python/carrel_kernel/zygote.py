@@ -259,8 +259,6 @@ def enter(request, passed, settings):
     confine(request, settings, ruleset)
     # What else came along ends with the keeper's execve, and in the kernel with `place`.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    # Here and not in the kernel: what this writes to was copied for the rehearsal.
-    set_environment(request.get(17, []))
     return streams
 
 
@@ -343,6 +341,8 @@ def become_kernel(request, streams, user):
         # A process that changed its user belongs to root in /proc; an executed one does not.
         prctl(PR_SET_DUMPABLE, 1)
         prefer_for_oom()
+        # Not before: it runs what the sandbox keeps among its own packages.
+        set_environment(request.get(17, []))
         threading = sys.modules.get("threading")
         if threading is not None:
             threading.main_thread()._set_native_id()

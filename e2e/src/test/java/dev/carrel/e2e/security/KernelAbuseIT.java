@@ -3,9 +3,12 @@ package dev.carrel.e2e.security;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
 import dev.carrel.e2e.Carrel;
+import dev.carrel.engine.testkit.Eventually;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -87,6 +90,49 @@ class KernelAbuseIT {
         assertThat(other.python("6*7").get("result").get("text/plain").asText()).isEqualTo("42");
       }
     }
+  }
+
+  /** Python runs lines of such files at its start: also where that start was somebody else's. */
+  @ParameterizedTest
+  @ValueSource(strings = {"plain", "ipython"})
+  void k03WhatTheSandboxKeepsForItsInterpretersRunsAsItsUser(String preload, Api api) {
+    try (Box box = api.create("{}")) {
+      String command = box.shell("echo $(id -u) $(grep CapEff /proc/self/status | cut -f2)");
+      box.exec(
+          """
+          folder=$(python3 -c 'import site; print(site.getusersitepackages())')
+          mkdir -p "$folder"
+          cat > "$folder/attack.pth" << 'END'
+          import os, site; caps = [l.split()[1] for l in open('/proc/self/status') if l.startswith('CapEff')]; open(site.getuserbase() + '/seen', 'a').write('%d %s\\n' % (os.getuid(), caps[0]))
+          END
+          """);
+      awaitFork(box, preload);
+      // Another look at the packages, where the interpreter has not had one yet.
+      ObjectNode cell = Api.object().put("context_id", context(box, preload).get("id").asText());
+      api.post(box.path() + "/code", cell.put("code", "import there_is_no_such_package"));
+
+      String seen = box.exec("sort -u ~/.local/seen").get("stdout").asText();
+      assertThat(seen).isEqualTo(command.lines().findFirst().orElseThrow() + "\n");
+    }
+  }
+
+  /** Where interpreters are forked: until one is, which the first requests set going. */
+  private static void awaitFork(Box box, String preload) {
+    if (Carrel.ENGINE.equals("native")) {
+      Eventually.holds(
+          "a warm interpreter is forked",
+          Duration.ofSeconds(60),
+          () -> {
+            JsonNode context = context(box, preload);
+            box.api().call("DELETE", box.path() + "/contexts/" + context.get("id").asText(), "");
+            return context.get("start").asText().equals("zygote");
+          });
+    }
+  }
+
+  private static JsonNode context(Box box, String preload) {
+    ObjectNode body = Api.object().put("language", "python").put("preload", preload);
+    return box.api().post(box.path() + "/contexts", body).json();
   }
 
   @Test

@@ -4,6 +4,7 @@ import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.EngineInfo;
 import dev.carrel.sdk.ImageBuilder;
 import dev.carrel.sdk.Measure;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,6 +31,10 @@ import picocli.CommandLine.Mixin;
     })
 final class DoctorCommand implements Callable<Integer> {
   private static final String NATIVE = "native";
+
+  private static final String IN_MEMORY = "tmpfs";
+  private static final String SLOWER =
+      "; sandboxes come and go faster with one in memory: storage.run-directory on a tmpfs";
 
   /** Where there is such a file, control groups are those of version 2. */
   private static final Path UNIFIED = Path.of("/sys/fs/cgroup/cgroup.controllers");
@@ -105,13 +110,31 @@ final class DoctorCommand implements Callable<Integer> {
     return Remedies.of(missing, user, Files.exists(UNIFIED));
   }
 
-  private static Map<String, String> host() {
+  private Map<String, String> host() {
     var host = new LinkedHashMap<String, String>();
     host.put("java", Runtime.version() + " in " + System.getProperty("java.home"));
     host.put("kernel", System.getProperty("os.name") + " " + System.getProperty("os.version"));
     host.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
     host.put("user", System.getProperty("user.name"));
+    host.put("run folder", runFolder());
     return host;
+  }
+
+  /** Each sandbox makes files there and removes them: where it lies can be felt. */
+  private String runFolder() {
+    try {
+      Path folder = session.host().runFolder().toAbsolutePath();
+      String type = Files.getFileStore(nearest(folder)).type();
+      return "%s on %s%s".formatted(folder, type, type.equals(IN_MEMORY) ? "" : SLOWER);
+    } catch (CommandFailure | IOException e) {
+      return "unknown: " + e.getMessage();
+    }
+  }
+
+  /** The folder, or what will hold it. */
+  private static Path nearest(Path folder) {
+    Path parent = folder.getParent();
+    return parent == null || Files.exists(folder) ? folder : nearest(parent);
   }
 
   // At the same time: R alone takes half a second to say its version.

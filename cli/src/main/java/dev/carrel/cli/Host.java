@@ -39,6 +39,9 @@ public interface Host {
 
   Path userHome();
 
+  /** Where a server of this user keeps what ends with its sandboxes. */
+  Path runFolder();
+
   /** A server in this process for everybody else on this machine. */
   ServedServer serve(ServeOptions options);
 

@@ -38,6 +38,7 @@ final class RunningServer implements AutoCloseable {
   /** Returns once requests are answered. Leaves nothing open when it throws. */
   static RunningServer start(Configuration configuration, DataDirectory data) {
     Control control = null;
+    CarrelServer.prepare();
     try {
       TokenFile tokens = TokenFile.openOrCreate(data.tokenFile());
       EngineSettings settings = engineSettings(configuration);

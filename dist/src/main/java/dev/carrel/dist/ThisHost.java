@@ -9,7 +9,6 @@ import dev.carrel.cli.ServedServer;
 import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.Environment;
-import dev.carrel.server.CarrelServer;
 import dev.carrel.spi.Capabilities;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -126,6 +125,11 @@ final class ThisHost implements Host {
   }
 
   @Override
+  public Path runFolder() {
+    return orFailure(() -> configuration(Map.of()).storage().run());
+  }
+
+  @Override
   public Path userHome() {
     return environment.userHome();
   }
@@ -190,7 +194,6 @@ final class ThisHost implements Host {
   }
 
   private ServedServer startServing(ServeOptions options) {
-    CarrelServer.prepare();
     Configuration configuration =
         Configuration.load(
             environment, options.file().map(Path::of), keysAndValues(options.settings()));

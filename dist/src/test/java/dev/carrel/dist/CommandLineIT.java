@@ -392,6 +392,7 @@ class CommandLineIT {
         .contains("Building images of the catalog")
         .containsPattern("mmdebstrap +(used|not usable) ")
         .containsPattern("docker +(used|usable|not usable) ");
+    assertThat(outcome.out()).containsPattern("run folder +/\\S+ on [a-z0-9]+");
     assertThat(desk.carrel("doctor", "--json").out())
         .contains("\"engines\" : [", "\"builders\" : [");
   }

@@ -122,22 +122,45 @@ public final class Uploads implements SandboxListener {
     }
   }
 
-  private void write(RunningSandbox running, Upload upload, long offset, InputStream body)
+  private static void write(RunningSandbox running, Upload upload, long offset, InputStream body)
       throws IOException {
     FileWrite write = FileWrite.to(draft(upload)).withAppend(true);
-    long left = upload.size() - offset;
     try (FileUpload target = running.guest().files().write(write)) {
-      byte[] buffer = new byte[BUFFER];
-      for (int count = body.read(buffer); count >= 0; count = body.read(buffer)) {
-        if (count > left) {
-          throw new SandboxException(
-              ErrorCode.TOO_LARGE, "more came than the " + upload.size() + " bytes announced");
-        }
-        left -= count;
-        target.write(buffer, 0, count);
-        running.countUpload(count);
+      try {
+        pass(running, upload, upload.size() - offset, body, target);
+      } catch (IOException | SandboxException e) {
+        settle(target, e);
+        throw e;
       }
       target.commit();
+    }
+  }
+
+  private static void pass(
+      RunningSandbox running, Upload upload, long most, InputStream body, FileUpload target)
+      throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    long left = most;
+    for (int count = body.read(buffer); count >= 0; count = body.read(buffer)) {
+      if (count > left) {
+        throw new SandboxException(
+            ErrorCode.TOO_LARGE, "more came than the " + upload.size() + " bytes announced");
+      }
+      left -= count;
+      target.write(buffer, 0, count);
+      running.countUpload(count);
+    }
+  }
+
+  /**
+   * What was sent before it broke off may still be on its way: whoever goes on from where the file
+   * seems to end, or removes it, must not meet it there.
+   */
+  private static void settle(FileUpload target, Exception cause) {
+    try {
+      target.commit();
+    } catch (SandboxException e) {
+      cause.addSuppressed(e);
     }
   }
 

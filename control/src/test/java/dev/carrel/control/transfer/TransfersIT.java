@@ -371,6 +371,23 @@ class TransfersIT {
   }
 
   @Test
+  void whatCameBeforeABreakIsThereForWhoeverGoesOn() throws Exception {
+    byte[] all = "0123456789".repeat(40_000).getBytes(StandardCharsets.UTF_8);
+    int half = all.length / 2;
+    for (int i = 0; i < 10; i++) {
+      String path = "file" + i;
+      var id = control.uploads().begin(ALICE, sandbox, path, all.length).upload().id();
+      assertThatExceptionOfType(IOException.class)
+          .isThrownBy(
+              () -> control.uploads().append(ALICE, sandbox, id, 0, new Breaking(all, half)));
+      assertThat(control.uploads().find(ALICE, sandbox, id).offset()).isEqualTo(half);
+      var rest = new ByteArrayInputStream(all, half, all.length - half);
+      control.uploads().append(ALICE, sandbox, id, half, rest);
+      assertThat(read(path)).isEqualTo(new String(all, StandardCharsets.UTF_8));
+    }
+  }
+
+  @Test
   void anUploadTakesNoMoreThanItAnnounced() throws Exception {
     var upload = control.uploads().begin(ALICE, sandbox, "small", 3).upload();
     failsWith(

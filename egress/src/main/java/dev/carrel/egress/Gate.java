@@ -137,6 +137,10 @@ public final class Gate implements AutoCloseable {
     return received.sum();
   }
 
+  @Nullable ServerSocketChannel listener() {
+    return listener;
+  }
+
   Set<Session> sessions() {
     return sessions;
   }

@@ -166,11 +166,7 @@ blank_take(struct spawn *spawn, struct box *box, struct plan *plan)
 		return false;
 	struct timespec changed = change_of(plan->image);
 	if (changed.tv_sec != blank->changed.tv_sec || changed.tv_nsec != blank->changed.tv_nsec || poll(&ended, 1, 0) != 0
-		|| !id_pool_move(&spawn->ids, blank->slot, spawn->run, box->id)) {
-		blank_drop(spawn);
-		return false;
-	}
-	if (setpriority(PRIO_PROCESS, (id_t)blank->pid, 0) != 0) {
+		|| setpriority(PRIO_PROCESS, (id_t)blank->pid, 0) != 0 || !id_pool_move(&spawn->ids, blank->slot, spawn->run, box->id)) {
 		blank_drop(spawn);
 		return false;
 	}

@@ -224,6 +224,12 @@ class PythonKernel(Bindings, KernelCase):
     def test_ping(self):
         self.assertTrue(self.kernel.ping().pong)
 
+    def test_nobody_can_tell_that_a_kernel_rehearsed(self):
+        look = "import sys; (sorted(globals()), sorted(sys.modules), sys._getframe().f_code.co_filename)"
+        with Kernel("python") as kernel, Kernel("python") as rehearsed:
+            self.assertIsNone(rehearsed.ping().text)
+            self.assertEqual(rehearsed.run(look).text, kernel.run(look).text)
+
     def test_a_broken_request_ends_the_kernel(self):
         with Kernel("python") as kernel:
             os.write(kernel.requests, b"\xff\xff\xff\xff\x01abcdefgh")

@@ -221,6 +221,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   public void warm(RunningSandbox box, Language language) throws InterruptedException {
     Map<String, String> environment = box.environment();
     Kernel kernel = starts.start(box, language, null, null, environment);
+    kernel.rehearse(ids.incrementAndGet());
     warmKernels.add(box.id(), language, kernel, environment);
   }
 

@@ -149,6 +149,15 @@ final class Kernel {
     session.control(KernelFrames.bind(id, environment));
   }
 
+  /**
+   * Lets one that waits for its user make ready for the first cell; nobody waits for its answer.
+   *
+   * @param id of the request; no cell may have it
+   */
+  void rehearse(int id) {
+    session.control(KernelFrames.ping(id));
+  }
+
   /** Gives it code to run; what comes back goes into the cell. */
   void execute(Cell next, String code) throws InterruptedException {
     List<CodeEvent.Output> earlier;

@@ -12,6 +12,8 @@ final class Claims {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int[] LIVE = {10, 100, 500};
   private static final int MAX_ALIVE = 40;
+  private static final int FULL = 8;
+  private static final int ENOUGH = 4;
   // Per sample that is taken afterwards, as for the other rows: a server in use is measured.
   private static final int USE = 20;
 
@@ -28,7 +30,7 @@ final class Claims {
     String most = String.valueOf(LIVE[LIVE.length - 1] + 2 * MAX_ALIVE);
     return Map.of(
         "CARREL_POOL_SIZES",
-        "host=8-16",
+        "host=%d-%d".formatted(FULL, 2 * FULL),
         "CARREL_POOL_LANGUAGES",
         "host=python",
         "CARREL_SANDBOX_MAX_COUNT",
@@ -47,6 +49,8 @@ final class Claims {
         }
         claims(http, wanted, count);
       }
+      report.add(
+          Row.floor("claims while the pool is filled beside them", time(http, count, ENOUGH)));
       for (String box : live) {
         http.delete(SANDBOXES + "/" + box);
       }
@@ -55,16 +59,20 @@ final class Claims {
 
   /** What the first claims take, and the use that makes the later ones comparable. */
   private void first(HttpConnection http, int count) throws Exception {
-    report.add(Row.floor("first claims after the start", time(http, count)));
-    time(http, count * USE);
+    report.add(Row.floor("first claims after the start", time(http, count, FULL)));
+    time(http, count * USE, ENOUGH);
   }
 
   private void claims(HttpConnection http, int live, int count) throws Exception {
-    Samples samples = time(http, count);
+    Samples samples = time(http, count, FULL);
     report.add(Row.latency("claim until first result, %d live".formatted(live), samples, 3, null));
   }
 
-  private static Samples time(HttpConnection http, int count) throws Exception {
+  /**
+   * @param idle how many boxes wait before each claim; less than the pool's size, and it is filled
+   *     while they are taken
+   */
+  private static Samples time(HttpConnection http, int count, int idle) throws Exception {
     Deque<String> made = new ArrayDeque<>();
     Samples samples =
         Samples.time(
@@ -74,7 +82,7 @@ final class Claims {
               if (made.size() >= MAX_ALIVE) {
                 http.delete(SANDBOXES + "/" + made.remove());
               }
-              awaitIdle(http);
+              awaitIdle(http, idle);
             },
             () -> {
               String box = create(http);
@@ -89,10 +97,11 @@ final class Claims {
   }
 
   /** The refill goes on in the background; a miss would measure a cold start. */
-  private static void awaitIdle(HttpConnection http) throws IOException, InterruptedException {
+  private static void awaitIdle(HttpConnection http, int idle)
+      throws IOException, InterruptedException {
     for (int i = 0; i < 1000; i++) {
       if (JSON.readTree(http.get("/api/v1/settings/sandbox/pool-summary")).get("total_idle").asInt()
-          >= 4) {
+          >= idle) {
         return;
       }
       Thread.sleep(5);

@@ -49,7 +49,10 @@ final class NativeEngine implements Engine {
   private final Path runDirectory;
   private final Set<String> allowMissing;
   private final SpawnServer server;
+
+  /** Those that somebody has a machine of, or is about to have: no recovery finds them again. */
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
+
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
 
@@ -146,10 +149,11 @@ final class NativeEngine implements Engine {
     try {
       Frame answer = server.ask(request, Optional.of(destroy)).getLast();
       if (answer.type() != Frame.SANDBOX) {
+        known.remove(id);
         throw failure("start", answer);
       }
       // The guest itself has reported: it serves.
-      return new NativeMachine(Sandbox.of(answer), server, runDirectory);
+      return new NativeMachine(Sandbox.of(answer), server, runDirectory, known::remove);
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "start: " + e.getMessage(), e);
     }
@@ -250,7 +254,7 @@ final class NativeEngine implements Engine {
       }
       for (Frame answer : answers.subList(0, answers.size() - 1)) {
         Sandbox sandbox = Sandbox.of(answer);
-        var machine = new NativeMachine(sandbox, server, runDirectory);
+        var machine = new NativeMachine(sandbox, server, runDirectory, known::remove);
         if (known.contains(sandbox.id())) {
           continue;
         }

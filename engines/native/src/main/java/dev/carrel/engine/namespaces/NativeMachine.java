@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One sandbox of the spawn server. */
@@ -28,6 +29,7 @@ final class NativeMachine implements Machine {
 
   private final SpawnServer server;
   private final Path folder;
+  private final Consumer<SandboxId> forget;
   private final ReentrantLock lock = new ReentrantLock();
   private @Nullable Counters counters;
   private Usage last = Usage.NONE;
@@ -37,8 +39,13 @@ final class NativeMachine implements Machine {
   /** As it was told last: limits change. */
   private volatile Sandbox sandbox;
 
-  NativeMachine(Sandbox sandbox, SpawnServer server, Path runDirectory) {
+  /**
+   * @param forget told when it is destroyed
+   */
+  NativeMachine(
+      Sandbox sandbox, SpawnServer server, Path runDirectory, Consumer<SandboxId> forget) {
     this.sandbox = sandbox;
+    this.forget = forget;
     this.paused = sandbox.paused();
     this.server = server;
     this.folder = runDirectory.resolve(sandbox.id().value());
@@ -109,8 +116,9 @@ final class NativeMachine implements Machine {
         last = counters.read();
       }
     } catch (IOException e) {
-      // Its groups are gone, so it is dead: what was counted last stays true.
-      destroyedElsewhere();
+      // Its groups are gone, or no more files can be opened: what was counted last stays true.
+      // Whether it lives is the spawn server's to say, and to end it too.
+      closeCounters();
     } finally {
       lock.unlock();
     }
@@ -225,14 +233,17 @@ final class NativeMachine implements Machine {
     }
     lock.lock();
     try {
-      destroyedElsewhere();
+      if (!destroyed) {
+        destroyed = true;
+        forget.accept(id());
+      }
+      closeCounters();
     } finally {
       lock.unlock();
     }
   }
 
-  private void destroyedElsewhere() {
-    destroyed = true;
+  private void closeCounters() {
     if (counters != null) {
       counters.close();
       counters = null;

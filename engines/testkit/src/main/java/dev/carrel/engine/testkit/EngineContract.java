@@ -192,6 +192,25 @@ public abstract class EngineContract extends LastingContract {
     assertThat(Leftovers.processes(marker)).isEmpty();
   }
 
+  /** Whoever asks may be leaving: its request was cancelled. */
+  @Test
+  void whoIsInterruptedWhileItLooksEndsNothing() {
+    Machine machine = start();
+    machine.usage();
+
+    Thread.currentThread().interrupt();
+    try {
+      machine.usage();
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+
+    assertThat(machine.death()).isEmpty();
+    assertThat(Finished.shell(Guest.of(machine), "echo here").stdout()).isEqualTo("here\n");
+    machine.destroy();
+    assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
   @Test
   void remainsOfMachinesThatDiedUnseenAreSweptByRecovery() {
     Machine machine = start();

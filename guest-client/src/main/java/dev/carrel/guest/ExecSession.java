@@ -8,9 +8,12 @@ import dev.carrel.spi.FileChange;
 import dev.carrel.spi.SandboxException;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +46,9 @@ public final class ExecSession implements AutoCloseable {
   private long offset;
   private boolean ended;
   private volatile boolean detached;
+
+  /** The last of what is on its way to the program: one goes after the other. */
+  private CompletableFuture<@Nullable Void> sent = CompletableFuture.completedFuture(null);
 
   private ExecSession(
       Guest guest,
@@ -253,14 +259,36 @@ public final class ExecSession implements AutoCloseable {
     return new GuestEvent.Output(channel, ByteBuffer.wrap(bytes));
   }
 
+  /**
+   * Writes on another thread. An interrupt closes the connection that a thread is writing to, and
+   * with it all that the exec has: who is interrupted here only waits no longer, and what was to be
+   * sent is sent all the same.
+   */
   private void send(Sending sending) {
     try {
-      sending.run();
-    } catch (IOException e) {
+      enqueue(sending).get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException e) {
       // The reader learns how it ended; here it only matters that nobody listens any more.
       throw new SandboxException(
           ErrorCode.WRONG_STATE, "exec " + id + " has ended: it takes no more input", e);
     }
+  }
+
+  private synchronized CompletableFuture<@Nullable Void> enqueue(Sending sending) {
+    sent =
+        sent.handleAsync(
+            (_, _) -> {
+              try {
+                sending.run();
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+              return null;
+            },
+            Thread::startVirtualThread);
+    return sent;
   }
 
   /** One write. */

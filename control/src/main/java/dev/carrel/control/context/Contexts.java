@@ -139,8 +139,9 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     sandboxes.requireRunning(caller, sandbox);
     LiveContext context = find(sandbox, id);
     Kernel kernel = context.kernel();
-    if (kernel != null && context.cell() != null) {
-      kernel.interrupt();
+    Cell running = context.cell();
+    if (kernel != null && running != null) {
+      kernel.interrupt(running);
     }
   }
 
@@ -420,6 +421,12 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       context.kernel(kernel);
       context.resetExecutions();
       started = true;
+      if (context.deleted()) {
+        // Whoever deleted it may have seen no interpreter yet.
+        end(kernel);
+        throw new SandboxException(
+            ErrorCode.CONTEXT_NOT_FOUND, "context " + context.id() + " was deleted");
+      }
       return kernel;
     } catch (SandboxException e) {
       throw sandbox.explain(e);
@@ -514,14 +521,14 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     try {
       run.cell().stopWaiting();
       Duration half = settings.interruptGrace().dividedBy(2);
-      run.kernel().interrupt();
+      run.kernel().interrupt(run.cell());
       if (run.cell().await(half)) {
         return;
       }
       // An interrupt that came before the interpreter had read its request found nothing to stop.
-      run.kernel().interrupt();
-      if (!run.cell().await(half)) {
-        end(run.kernel());
+      run.kernel().interrupt(run.cell());
+      if (!run.cell().await(half) && run.kernel().kill(run.cell())) {
+        awaitEnd(run.kernel());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -530,6 +537,10 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
 
   private static void end(Kernel kernel) throws InterruptedException {
     kernel.kill();
+    awaitEnd(kernel);
+  }
+
+  private static void awaitEnd(Kernel kernel) throws InterruptedException {
     if (!kernel.awaitEnd(KILL_PATIENCE)) {
       kernel.abandon();
     }

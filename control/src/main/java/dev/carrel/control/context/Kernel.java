@@ -96,7 +96,13 @@ final class Kernel {
 
   /** Waits until it serves requests; throws when it cannot. */
   void awaitReady(Duration time, KernelCommand command) throws InterruptedException {
-    boolean inTime = ready.await(time.toNanos(), TimeUnit.NANOSECONDS);
+    boolean inTime;
+    try {
+      inTime = ready.await(time.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      kill(); // nobody would ever ask it anything
+      throw e;
+    }
     Cell.Death dead = death;
     if (inTime && dead == null) {
       return;
@@ -182,8 +188,29 @@ final class Kernel {
     }
   }
 
+  /** Interrupts whatever it does. */
   void interrupt() {
     signal(SIGINT, SignalScope.MAIN);
+  }
+
+  /** Interrupts this cell, and no other that came after it. */
+  void interrupt(Cell running) {
+    synchronized (turn) {
+      if (cell == running) {
+        interrupt();
+      }
+    }
+  }
+
+  /** Ends the process for the sake of this cell; false when the cell is over. */
+  boolean kill(Cell running) {
+    synchronized (turn) {
+      boolean stillRuns = cell == running;
+      if (stillRuns) {
+        kill();
+      }
+      return stillRuns;
+    }
   }
 
   void kill() {
@@ -375,6 +402,7 @@ final class Kernel {
     }
     try {
       end(new Cell.Death(Cause.SANDBOX_LOST, null, "SandboxLost", reason));
+      kill(); // what nobody can talk to any more must not stay
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

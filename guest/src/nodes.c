@@ -108,6 +108,9 @@ node_add(struct node *parent, const char *name)
 		return NULL;
 	node->depth = (uint8_t)(parent->depth + 1);
 	node->sibling = parent->child;
+	node->link = &parent->child;
+	if (node->sibling != NULL)
+		node->sibling->link = &node->sibling;
 	parent->child = node;
 	return node;
 }
@@ -156,9 +159,9 @@ unlink_node(struct node *node)
 	while (*link != node)
 		link = &(*link)->by_name;
 	*link = node->by_name;
-	for (link = &node->parent->child; *link != node;)
-		link = &(*link)->sibling;
-	*link = node->sibling;
+	*node->link = node->sibling;
+	if (node->sibling != NULL)
+		node->sibling->link = node->link;
 }
 
 void

@@ -12,6 +12,7 @@
 
 struct node {
 	struct node *parent, *child, *sibling;
+	struct node **link; /* what points to it among its siblings: thousands may go at once */
 	struct node *by_name, *by_watch; /* the next in the same bucket */
 	struct node *next_gone;
 	int watch;		/* of a directory; -1: none */

@@ -111,17 +111,18 @@ stream_ready(struct source *source, uint32_t events)
 }
 
 /* Control bytes must come after all that was written to the streams before them. They are read first, and then everything
- * the two pipes hold at that moment goes ahead of them; the other order would leave a gap between the looks. */
+ * the two pipes hold at that moment goes ahead of them; the other order would leave a gap between the looks. After EXITED they
+ * are only thrown away, so that what lives on neither blocks nor wakes us for nothing. */
 void
 control_ready(struct source *source, uint32_t events)
 {
 	struct stream *stream = container_of(source, struct stream, source);
 	struct exec *exec = stream->exec;
 	(void)events;
-	if (exec->held != NULL)
+	if (exec->held != NULL && !exec->finished)
 		return;
 	ssize_t n = read(source->fd, scratch, INPUT_CHUNK);
-	if (n > 0) {
+	if (n > 0 && !exec->finished) {
 		stream->due -= (size_t)n < stream->due ? (size_t)n : stream->due;
 		exec->held = malloc((size_t)n);
 		if (exec->held == NULL) {
@@ -132,7 +133,7 @@ control_ready(struct source *source, uint32_t events)
 		exec->held_length = (size_t)n;
 		exec->streams[STREAM_OUT].due = bytes_inside(exec, exec->streams[STREAM_OUT].source.fd);
 		exec->streams[STREAM_ERR].due = bytes_inside(exec, exec->streams[STREAM_ERR].source.fd);
-	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		stream_close(stream);
 	}
 	exec_update(exec);
@@ -149,11 +150,12 @@ exec_cut_off(struct exec *exec)
 bool
 exec_drained(const struct exec *exec)
 {
-	if (exec->held != NULL || exec_replaying(exec))
+	/* Without a listener nobody reads control bytes. */
+	bool heard = exec->connection != NULL;
+	if ((heard && exec->held != NULL) || exec_replaying(exec))
 		return false;
 	for (int i = 0; i < STREAMS; i++) {
-		/* Without a listener nobody reads control bytes. */
-		if (i == STREAM_CONTROL && exec->connection == NULL)
+		if (i == STREAM_CONTROL && !heard)
 			continue;
 		if (exec->streams[i].source.fd >= 0 && !(exec->cut_off && exec->streams[i].due == 0))
 			return false;

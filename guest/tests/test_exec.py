@@ -316,6 +316,17 @@ for i in range(200):
                 second.send(CONTROL, b"bye\n")
                 self.assertEqual(5, second.collect().code)
 
+    def test_descendants_that_live_on_may_go_on_writing_to_the_control(self):
+        with self.guest() as guest:
+            mark = os.path.join(guest.workspace, "mark")
+            script = (f"(until [ -e over ]; do sleep 0.01; done; for i in 1 2 3 4 5; do head -c 100000 /dev/zero >&4; done && echo well > {mark}; "
+                      "sleep 0.3) & exit 3")
+            result = guest.shell(script, control=1)
+            self.assertEqual((3, b""), (result.code, bytes(result.control)))
+            guest.shell("touch over")
+            self.wait(lambda: os.path.exists(mark) and read(mark) == "well\n")
+            self.wait(lambda: guest.live() == 0)
+
 
 if __name__ == "__main__":
     unittest.main()

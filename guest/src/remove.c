@@ -123,6 +123,32 @@ subtree_remove(struct operation *op, int parent, const char *name, int64_t *remo
 	return 0;
 }
 
+/* Gives us every right on the directories of a tree: a copy has the modes of its original. */
+static void
+open_up(int parent, const char *name)
+{
+	struct walk walk;
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fchmod(fd, 0700);
+	if (walk_start(&walk, fd) < 0)
+		return;
+	for (enum walk_step step; (step = walk_next(&walk)) == WALK_ENTRY || step == WALK_LEAVE;)
+		if (step == WALK_ENTRY && walk.type == DT_DIR && walk_enter(&walk) == 0)
+			fchmod(walk_descriptor(&walk), 0700);
+	walk_free(&walk);
+}
+
+void
+subtree_discard(int parent, const char *name)
+{
+	struct subtree_failure ignored CLEANUP(subtree_failure_free) = {0};
+	int64_t removed = 0;
+	open_up(parent, name);
+	subtree_remove(&(struct operation){.connection = -1}, parent, name, &removed, &ignored);
+}
+
 static void
 report(struct operation *op, const char *path, const struct subtree_failure *failure, int64_t removed)
 {

@@ -134,11 +134,8 @@ copy_beside(struct operation *op, const struct transfer *transfer, bool whole, s
 		failure->error = errno;
 		result = -1;
 	}
-	if (result < 0) {
-		struct subtree_failure ignored CLEANUP(subtree_failure_free) = {0};
-		int64_t removed = 0;
-		subtree_remove(&(struct operation){.connection = -1}, transfer->to.parent, name, &removed, &ignored);
-	}
+	if (result < 0)
+		subtree_discard(transfer->to.parent, name);
 	return result;
 }
 

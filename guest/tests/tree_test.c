@@ -299,6 +299,30 @@ as_nobody(void)
 		_exit(3);
 }
 
+/* A copy has closed directories like its original, and is in nobody's way when it comes to nothing. */
+static void
+a_move_that_fails_leaves_nothing(void)
+{
+	char other[] = "/dev/shm/carrel-test-XXXXXX";
+	CHECK(mkdtemp(other) != NULL && chmod(other, 0755) == 0);
+	char *from = join_path(other, "from"), *sub = join_path(from, "sub"), *file = join_path(sub, "file"), *fifo = join_path(from, "fifo");
+	CHECK(mkdir(from, 0755) == 0 && mkdir(sub, 0755) == 0 && mkfifo(fifo, 0600) == 0);
+	put_text(file, "x");
+	CHECK(chmod(sub, 0555) == 0 && chmod(from, 0555) == 0);
+	chmod(folder, 0777);
+	in_worker = as_nobody;
+	expect(ask_two(REQUEST_MOVE, from, in("nowhere"), true), "not_a_file");
+	in_worker = NULL;
+	chmod(folder, 0755);
+	CHECK(exists(file) && !exists(in("nowhere")) && leftovers(folder) == 0);
+	CHECK(chmod(sub, 0755) == 0 && chmod(from, 0755) == 0);
+	expect(ask_remove(other, true), NULL);
+	free(from);
+	free(sub);
+	free(file);
+	free(fifo);
+}
+
 static void
 what_may_not_be_removed_is_named(void)
 {
@@ -332,6 +356,7 @@ main(void)
 	trees_may_be_very_deep();
 	wide_and_deep_together();
 	across_file_systems();
+	a_move_that_fails_leaves_nothing();
 	what_may_not_be_removed_is_named();
 	folder_remove();
 	return finish();

@@ -146,8 +146,13 @@ emit_loop(struct regex *regex, const struct node *nodes, const struct node *body
 static void
 emit_repeat(struct regex *regex, const struct node *nodes, const struct node *node)
 {
-	for (int i = 0; i < node->min && !regex->failed; i++)
+	for (int i = 0; i < node->min && !regex->failed; i++) {
+		uint32_t before = regex->count;
 		emit_node(regex, nodes, node->left);
+		/* Nothing, however often, is nothing: and only steps count against the limit. */
+		if (regex->count == before)
+			return;
+	}
 	if (node->max < 0) {
 		emit_loop(regex, nodes, &nodes[node->left], node->left);
 		return;

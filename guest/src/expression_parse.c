@@ -366,6 +366,8 @@ parse_escape(struct parser *parser)
 		return refuse(parser, "the pattern ends in a backslash");
 	if (letter >= '1' && letter <= '9')
 		return refuse(parser, "references to groups (\\1) are not supported");
+	if (letter == 'n')
+		return refuse(parser, "\\n cannot match: each line is searched by itself; use ^ and $ for its ends");
 	const char *found = strchr(letters, letter);
 	if (found != NULL) {
 		parser->at++;

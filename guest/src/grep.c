@@ -212,12 +212,10 @@ make_room(struct grepping *grepping)
 	return true;
 }
 
-/* Reads until the window is full or the file ends. -1 on an error, 0 at the end, 1 when there may be more; sets *binary when
- * what was read does not look like text. */
+/* Reads until the window is full or the file ends. -1 on an error, 0 at the end, 1 when there may be more. */
 static int
-fill(struct window *window, int fd, bool *binary)
+fill(struct window *window, int fd)
 {
-	size_t before = window->length;
 	ssize_t got = 1;
 	while (got != 0 && window->length < window->capacity) {
 		got = read(fd, window->data + window->length, window->capacity - window->length);
@@ -225,9 +223,13 @@ fill(struct window *window, int fd, bool *binary)
 			return -1;
 		window->length += got > 0 ? (size_t)got : 0;
 	}
-	size_t fresh = window->length - before;
-	*binary = memchr(window->data + before, 0, fresh < SNIFF ? fresh : SNIFF) != NULL;
 	return got != 0;
+}
+
+static bool
+begins_like_text(const struct window *window)
+{
+	return memchr(window->data, 0, window->length < SNIFF ? window->length : SNIFF) == NULL;
 }
 
 static void
@@ -235,12 +237,11 @@ search_open(struct grepping *grepping, int fd)
 {
 	struct window *window = &grepping->window;
 	int more = 1;
-	while (more > 0) {
-		bool binary;
-		more = fill(window, fd, &binary);
+	for (bool first = true; more > 0; first = false) {
+		more = fill(window, fd);
 		if (more < 0)
 			note_unreadable(&grepping->unreadable, window->path);
-		if (more < 0 || binary)
+		if (more < 0 || (first && !begins_like_text(window)))
 			return;
 		const uint8_t *newline = memrchr(window->data, '\n', window->length);
 		size_t end = more == 0 ? window->length : newline == NULL ? 0 : (size_t)(newline - window->data) + 1;

@@ -59,6 +59,8 @@ expressions_match_as_said(void)
 	    {"(a", "a", -1}, {"a)", "a", -1}, {"[a", "a", -1}, {"a\\", "a", -1}, {"(a)\\1", "aa", -1}, {"(?=a)", "a", -1},
 	    {"[z-a]", "a", -1}, {"a{3,2}", "a", -1}, {"[[:nope:]]", "a", -1}, {"((a{1000}){1000}){1000}", "a", -1},
 	    {"import .* from", "import x from y", 1}, {"def \\w+\\(", "def f(x):", 1}, {"\\$\\{[^}]+\\}", "a ${b} c", 1}, {"x$|^y", "yz", 1},
+	    {"a\\nb", "a", -1}, {"^[^\\n]$", "a", 1}, {"^((((((){1000}){1000}){1000}){1000}){1000}){1000}b", "b", 1},
+	    {"^(((((a{0}){1000}){1000}){1000}){1000}){2,1000}b", "b", 1}, {"(((((a{0}){1000}){1000}){1000}){1000}){1000,}b", "a", 0},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (!CHECK(matches(cases[i].pattern, cases[i].text, false) == cases[i].match))
@@ -285,6 +287,17 @@ windows_do_not_show(void)
 	reply = grep(in("giant"), "needle", NULL, 1, 100);
 	CHECK(reply.last == FRAME_OK && reply_int(&reply, 23) == 1);
 	reply_free(&reply);
+	/* A NUL makes a file binary at its beginning, not where a window begins. */
+	uint8_t *spotted = malloc(3u << 20);
+	memset(spotted, '\n', 3u << 20);
+	for (size_t spot = 9000; spot < 3u << 20; spot += 5000)
+		spotted[spot] = 0;
+	memcpy(spotted + (3u << 20) - 7, "needle", 6);
+	put_file(in("spotted"), spotted, 3u << 20);
+	free(spotted);
+	reply = grep(in("spotted"), "needle", NULL, 0, 100);
+	CHECK(reply.last == FRAME_OK && reply_int(&reply, 23) == 1);
+	reply_free(&reply);
 	/* And a hole of 8 TB after a little text. */
 	put_text(in("hole"), "needle\n");
 	CHECK(truncate(in("hole"), (off_t)1 << 43) == 0);
@@ -293,6 +306,7 @@ windows_do_not_show(void)
 	reply_free(&reply);
 	unlink(in("huge"));
 	unlink(in("giant"));
+	unlink(in("spotted"));
 	unlink(in("hole"));
 }
 

@@ -5,6 +5,7 @@ const util = require('node:util');
 
 const MAX_TEXT = 1 << 20;
 const MAX_PART = 16 << 20;
+const MAX_BUNDLE = 48 << 20; // a frame has at most 64 MiB
 const INSPECT = { depth: 5, maxArrayLength: 200, maxStringLength: 100_000, breakLength: 100 };
 
 function cutText(value) {
@@ -43,11 +44,36 @@ function binary(data) {
   return typeof data === 'string' ? Buffer.from(data.replace(/^data:[^,]*,/, ''), 'base64') : bytes(data);
 }
 
-function part(mime, data) {
+function encode(mime, data) {
   const isBinary = /^(image|audio|video)\//.test(mime) && mime !== 'image/svg+xml';
-  const encoded = isBinary ? binary(data) : bytes(data);
-  if (encoded.length <= MAX_PART) return [mime, encoded];
-  return ['text/plain', Buffer.from(`[${mime} left out: ${encoded.length} bytes, the limit is ${MAX_PART}]`)];
+  return isBinary ? binary(data) : bytes(data);
+}
+
+// Each form that fits, alone and with those before it; the text tells of those too large.
+function bundle(forms) {
+  const parts = [];
+  const notes = [];
+  let total = 0;
+  for (const [mime, data] of forms) {
+    const encoded = encode(mime, data);
+    const size = encoded.length + 4 * mime.length + 8; // at most, in its frame
+    const fits = encoded.length <= MAX_PART;
+    if (fits && total + size <= MAX_BUNDLE) {
+      parts.push([mime, encoded]);
+      total += size;
+    } else {
+      const limit = fits ? `limit of all forms together is ${MAX_BUNDLE}` : `limit is ${MAX_PART}`;
+      notes.push(`[${mime.slice(0, 200)} left out: ${encoded.length} bytes, the ${limit}]`);
+    }
+  }
+  return notes.length === 0 ? parts : noted(parts, Buffer.from(notes.join('\n').slice(0, MAX_TEXT)));
+}
+
+function noted(parts, note) {
+  const text = parts.find(([mime]) => mime === 'text/plain');
+  if (text === undefined) return [['text/plain', note], ...parts];
+  text[1] = Buffer.concat([text[1], Buffer.from('\n'), note]);
+  return parts;
 }
 
 const SHORTHANDS = [
@@ -57,37 +83,37 @@ const SHORTHANDS = [
 
 // What display(value) shows.
 function displayed(value) {
-  if (typeof value === 'string') return [part('text/html', value)];
+  if (typeof value === 'string') return bundle([['text/html', value]]);
   if (value !== null && typeof value === 'object' && !util.types.isProxy(value)) {
     const own = offered(value);
-    if (own) return own;
-    if (typeof value.type === 'string' && value.type.includes('/') && 'data' in value) return [part(value.type, value.data)];
+    if (own) return bundle(own);
+    if (typeof value.type === 'string' && value.type.includes('/') && 'data' in value) return bundle([[value.type, value.data]]);
     for (const [key, mime] of SHORTHANDS) {
-      if (value[key] !== undefined) return [part(typeof value.mimeType === 'string' ? value.mimeType : mime, value[key])];
+      if (value[key] !== undefined) return bundle([[typeof value.mimeType === 'string' ? value.mimeType : mime, value[key]]]);
     }
   }
-  return [part('text/plain', plain(value))];
+  return bundle([['text/plain', plain(value)]]);
 }
 
-// The bundle of a value that knows its own rich forms, by the convention of Jupyter's JavaScript kernels.
+// The forms of a value that knows its own rich forms, by the convention of Jupyter's JavaScript kernels.
 function offered(value) {
   const method = value[Symbol.for('Jupyter.display')];
   if (typeof method !== 'function') return null;
   const forms = method.call(value);
   if (forms === null || typeof forms !== 'object') return null;
-  return Object.entries(forms).map(([mime, data]) => part(mime, data));
+  return Object.entries(forms);
 }
 
 function result(value) {
-  const bundle = [part('text/plain', plain(value))];
+  const text = ['text/plain', plain(value)];
   if (value !== null && typeof value === 'object' && !util.types.isProxy(value)) {
     try {
-      for (const form of offered(value) ?? []) if (form[0] !== 'text/plain') bundle.push(form);
+      return bundle([text, ...(offered(value) ?? []).filter(([mime]) => mime !== 'text/plain')]);
     } catch {
-      return bundle; // a rich form that fails is left out: the text is there
+      // A rich form that fails is left out: the text is there.
     }
   }
-  return bundle;
+  return bundle([text]);
 }
 
 // A value that the inspector sent by itself, because it has no identity.

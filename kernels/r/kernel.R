@@ -117,10 +117,12 @@ rich_form <- function(value) {
 
 limited <- function(plain, html) {
   html <- charToRaw(enc2utf8(html))
-  if (length(html) <= MAX_PART) return(list("text/plain" = cut_bytes(charToRaw(plain)), "text/html" = html))
-  note <- sprintf("%s [text/html left out: %d bytes, the limit is %d]", plain, length(html), MAX_PART)
-  list("text/plain" = charToRaw(note))
+  plain <- cut_bytes(charToRaw(plain))
+  if (length(html) <= MAX_PART) return(list("text/plain" = plain, "text/html" = html))
+  list("text/plain" = c(plain, charToRaw(" "), left_out("text/html", length(html))))
 }
+
+left_out <- function(mime, size) charToRaw(sprintf("[%s left out: %.0f bytes, the limit is %.0f]", mime, size, MAX_PART))
 
 # Loaded on first use.
 lazy <- new.env(parent = kernel)
@@ -137,7 +139,8 @@ send_display <- function(bundle) {
 display <- function(value, mime = NULL) {
   if (!is.null(mime)) {
     bytes <- if (is.raw(value)) value else charToRaw(enc2utf8(paste(as.character(value), collapse = "\n")))
-    bundle <- stats::setNames(list(bytes), mime)
+    bundle <- if (length(bytes) <= MAX_PART) stats::setNames(list(bytes), mime)
+              else list("text/plain" = left_out(mime, length(bytes)))
   } else {
     bundle <- bundle_of(value)
   }
@@ -166,8 +169,7 @@ flush_plots <- function() {
     size <- file.size(file)
     if (is.na(size) || size == 0) next
     if (size > MAX_PART) {
-      note <- sprintf("[image/png left out: %.0f bytes, the limit is %.0f]", size, MAX_PART)
-      suspendInterrupts(send_display(list("text/plain" = charToRaw(note))))
+      suspendInterrupts(send_display(list("text/plain" = left_out("image/png", size))))
     } else {
       bytes <- readBin(file, "raw", size)
       suspendInterrupts(send_display(list("image/png" = bytes)))

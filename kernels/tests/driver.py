@@ -135,7 +135,7 @@ class Kernel:
         os.chmod(self.folder, 0o777)
         self.request = 0
         self.idle = True
-        self.buffer = b""
+        self.buffer = bytearray()
         requests, self.requests = self._pipe()
         self.events, events = self._pipe()
         self.stdout, stdout = self._pipe()
@@ -292,7 +292,8 @@ class Kernel:
                 size, kind = struct.unpack_from("<IB", self.buffer)
                 assert size <= 64 << 20, "a frame of %d bytes" % size
                 if len(self.buffer) >= 5 + size:
-                    data, self.buffer = self.buffer[5 : 5 + size], self.buffer[5 + size :]
+                    data = bytes(self.buffer[5 : 5 + size])
+                    del self.buffer[: 5 + size]
                     return kind, Reader(data)
             now = time.monotonic()
             if now >= deadline:

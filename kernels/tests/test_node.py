@@ -39,6 +39,19 @@ class NodeKernel(Bindings, KernelCase):
     def test_a_value_that_cannot_be_shown_is_described(self):
         self.assertIn("showing it failed with Error: no", self.value("({ [Symbol.for('nodejs.util.inspect.custom')]() { throw new Error('no'); } })"))
 
+    def test_forms_that_are_too_large_are_left_out_and_named(self):
+        self.kernel.run("offer = (forms) => ({ [Symbol.for('Jupyter.display')]: () => forms, a: 1 })")
+        large = "{ 'text/html': 'x'.repeat(17 << 20), 'text/latex': 'y' }"
+        many = "Object.fromEntries([1, 2, 3, 4, 5].map((i) => [`a/${i}`, Buffer.alloc(15 << 20)]))"
+        for forms, left, names in ((large, "text/html left out: 17825792 bytes", ["text/latex"]), (many, "a/4 left out: 15728640 bytes", ["a/1", "a/2", "a/3"])):
+            outcome = self.kernel.run("offer(%s)" % forms)
+            self.assertEqual(list(outcome.result), ["text/plain"] + names)
+            self.assertIn("a: 1", outcome.text)
+            self.assertIn(left, outcome.text)
+            outcome = self.kernel.run("display(offer(%s))" % forms)
+            self.assertEqual(list(outcome.displays[0]), ["text/plain"] + names)
+            self.assertIn(left, outcome.displays[0]["text/plain"].decode())
+
     def test_rich_values_and_binary_displays(self):
         outcome = self.kernel.run("({ [Symbol.for('Jupyter.display')]: () => ({ 'text/html': '<p>' }), a: 1 })")
         self.assertEqual(outcome.result["text/html"], b"<p>")

@@ -102,6 +102,15 @@ class PythonKernel(Bindings, KernelCase):
         self.assertEqual(list(outcome.result), ["text/plain"])
         self.assertIn("text/html left out: 17825792 bytes", outcome.text)
 
+    def test_parts_that_are_too_much_together_are_left_out_and_named(self):
+        parts = "{'a/%d' % i: b'x' * (15 << 20) for i in range(5)}"
+        code = "class Many:\n  def __repr__(self): return 'many'\n  def _repr_mimebundle_(self, **_): return " + parts + "\nMany()"
+        outcome = self.kernel.run(code)
+        self.assertEqual(list(outcome.result), ["text/plain", "a/0", "a/1", "a/2"])
+        self.assertRegex(outcome.text, "^many\n.a/3 left out: 15728640 bytes, .* 50331648.\n.a/4 left out")
+        outcome = self.kernel.run("from IPython.display import publish_display_data; publish_display_data(%s)" % parts)
+        self.assertEqual(list(outcome.displays[0]), ["text/plain", "a/0", "a/1", "a/2"])
+
     def test_an_object_that_answers_to_every_name_has_no_rich_form(self):
         code = "class Any:\n  def __getattr__(self, name): return lambda *a, **k: 'fake'\n  def __repr__(self): return 'any'\nAny()"
         self.assertEqual(self.kernel.run(code).result, {"text/plain": b"any"})

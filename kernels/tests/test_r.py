@@ -24,6 +24,15 @@ class RKernel(Bindings, KernelCase):
         self.assertIn("bytes in all, the first", text)
         self.kernel.run("options(max.print = 99999)")
 
+    def test_forms_that_are_too_large_are_left_out_and_named(self):
+        outcome = self.kernel.run("display(raw(70 * 1024^2), 'image/png'); display('<b>', 'text/html')")
+        note = b"[image/png left out: 73400320 bytes, the limit is 16777216]"
+        self.assertEqual(outcome.displays, [{"text/plain": note}, {"text/html": b"<b>"}])
+        outcome = self.kernel.run("structure(strrep('x', 17 * 1024^2), class = 'html')")
+        self.assertEqual(list(outcome.result), ["text/plain"])
+        self.assertLess(len(outcome.text), 2 << 20)
+        self.assertTrue(outcome.text.endswith("[text/html left out: 17825792 bytes, the limit is 16777216]"))
+
     def test_text_of_every_kind(self):
         self.assertEqual(self.value("'é ü 漢'"), '[1] "é ü 漢"')
         self.assertEqual(self.kernel.run("cat('漢\\n')").out, "漢\n")

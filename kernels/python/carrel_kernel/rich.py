@@ -11,6 +11,7 @@ from . import session
 MAX_TEXT = 1 << 20
 MAX_ITEMS = 100_000
 MAX_PART = 16 << 20
+MAX_BUNDLE = 48 << 20  # a frame has at most 64 MiB
 DPI = 100
 
 METHODS = (
@@ -152,18 +153,23 @@ def _attempt(call):
 
 
 def _encoded(parts):
-    """Bytes for each part that has a usable form and fits; notes on those too large."""
-    encoded, notes = [], []
+    """Bytes for each part that has a usable form and fits, alone and with those before it; notes on those too large."""
+    encoded, notes, total = [], [], 0
     for mime, data in parts:
         data = _bytes(mime, data)
         if data is None:
             continue
+        size = len(data) + 4 * len(mime) + 8  # at most, in its frame
         if len(data) > MAX_PART:
-            notes.append("[%s left out: %d bytes, the limit is %d]" % (mime, len(data), MAX_PART))
+            notes.append("[%s left out: %d bytes, the limit is %d]" % (mime[:200], len(data), MAX_PART))
+        elif total + size > MAX_BUNDLE:
+            notes.append("[%s left out: %d bytes, the limit of all forms together is %d]" % (mime[:200], len(data), MAX_BUNDLE))
         else:
             encoded.append((mime, data))
+            total += size
     if notes:
-        text = b"\n".join([data for mime, data in encoded if mime == "text/plain"] + [note.encode() for note in notes])
+        note = "\n".join(notes)[:MAX_TEXT].encode("utf-8", "backslashreplace")
+        text = b"\n".join([data for mime, data in encoded if mime == "text/plain"] + [note])
         encoded = [("text/plain", text)] + [part for part in encoded if part[0] != "text/plain"]
     return encoded
 

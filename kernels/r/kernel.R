@@ -283,7 +283,7 @@ execute <- function(payload) {
     tryCatch(flush_plots(), error = function(e) NULL)
     event <- NULL
     if (!is.null(outcome$error)) {
-      event <- frame(0x84, state$request, text(outcome$error[[1L]]), text(cut_text(outcome$error[[2L]])), text(cut_text(outcome$error[[3L]])))
+      event <- frame(0x84, state$request, unlist(lapply(outcome$error, function(part) text(cut_text(part)))))
     } else if (!is.null(outcome$bundle)) {
       event <- frame(0x82, state$request, bundle_bytes(outcome$bundle))
     }
@@ -303,7 +303,13 @@ decode_and_run <- function(payload) {
   run(code)
 }
 
-cut_text <- function(value) if (nchar(value, "bytes") <= 262144L) value else paste0(substr(value, 1L, 131072L), "\n[... cut]")
+# Works on bytes: a text of the user may be in any encoding, or in none.
+cut_text <- function(value) {
+  bytes <- charToRaw(if (Encoding(value) == "bytes") value else enc2utf8(value))
+  long <- length(bytes) > 262144L
+  text <- iconv(rawToChar(if (long) bytes[seq_len(131072L)] else bytes), "UTF-8", "UTF-8", sub = "byte")
+  if (long) paste0(text, "\n[... cut]") else text
+}
 
 done <- function(status, event = NULL) send(event, frame(0x85, state$request, as.raw(status)))
 
@@ -365,7 +371,19 @@ serve_request <- function() {
   )
 }
 
+# R's own, but for our two channels, which are connections like the user's.
+close_all_connections <- function() {
+  sink(stderr(), type = "message")
+  while (sink.number() > 0L) sink()
+  gc()
+  for (number in setdiff(getAllConnections(), c(0:2, requests, events))) close(getConnection(number))
+  invisible()
+}
+
 prepare <- function() {
+  unlockBinding("closeAllConnections", baseenv())
+  assign("closeAllConnections", close_all_connections, envir = baseenv())
+  lockBinding("closeAllConnections", baseenv())
   if (!isTRUE(l10n_info()[["UTF-8"]])) Sys.setlocale("LC_CTYPE", "C.UTF-8")
   options(device = open_device, warn = 1L, browser = function(url) message("not opened, there is no browser here: ", url),
           menu.graphics = FALSE, keep.source = TRUE, error = NULL)

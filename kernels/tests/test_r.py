@@ -94,6 +94,20 @@ class RKernel(Bindings, KernelCase):
         self.kernel.run("rm(list = ls())")
         self.assertEqual(outcome.text, "[1] 7")
 
+    def test_all_connections_of_the_user_can_be_closed(self):
+        code = "own <- file('own.txt', 'w'); sink('sunk.txt'); closeAllConnections(); c(nrow(showConnections()), sink.number())"
+        self.assertEqual(self.value(code), "[1] 2 0")
+        self.assertEqual(self.kernel.run("close(own)").status, "error")
+        self.assertEqual(self.value("cat('still here\\n'); 8"), "[1] 8")
+
+    def test_errors_in_any_encoding_are_told(self):
+        odd = "x <- rawToChar(as.raw(rep(255, %d)));"
+        self.assertEqual(self.kernel.run(odd % 2 + "stop(simpleError(x))").error.message, "<ff><ff>")
+        self.assertTrue(self.kernel.run(odd % 300000 + "stop(simpleError(x))").error.message.endswith("<ff>\n[... cut]"))
+        self.assertIn("ff", self.kernel.run(odd % 2 + "Encoding(x) <- 'bytes'; stop(simpleError(x))").error.message)
+        self.assertEqual(self.kernel.run("x <- 'caf\\xe9'; Encoding(x) <- 'latin1'; stop(x)").error.message, "café")
+        self.assertEqual(self.value("9"), "[1] 9")
+
     def test_interrupts_keep_the_state(self):
         self.kernel.run("kept <- 'yes'")
         for code in ("repeat {}", "Sys.sleep(60)", "while (TRUE) sum(runif(1e4))", "lapply(1, function(i) repeat {})"):

@@ -3,10 +3,12 @@
  * bash runs interactively, though without a terminal: only so does SIGINT bring it back to its top level with all state
  * kept, where a script would die. It reads commands from a pipe on its standard input. Cell 7 arrives there as
  *
- *     builtin printf '+7\0' >&63; builtin eval '…' </dev/null 63>&-; builtin printf '7 %d\0' "$?" >&63
+ *     { builtin printf '+7\0' >&63; } 2>/dev/null; builtin eval '…' </dev/null 63>&-; { builtin printf '7 %d\0' "$?" >&63; … } 2>/dev/null
  *
  * so the code has an empty standard input, runs at the top level (cd, variables, functions, traps and redirections by exec
- * live on), and neither it nor its children hold the pipe that tells the end of the cell.
+ * live on), and neither it nor its children hold the pipe that tells the end of the cell. The braces keep our own commands out of
+ * the trace of `set -x`. An interactive bash prompts before each line that it reads, into the streams of the next cell: so the end of
+ * the line takes back whatever prompt the code has set, as `activate` of Python's venv does.
  *
  * SIGINT makes bash drop the line that it runs or is just reading; what is left of a line half read would run as a command.
  * So an interrupt is passed on only after the first report, when the line has been read, and is followed by a number of empty
@@ -40,6 +42,13 @@ enum {
     EXIT_GRACE_MS = 3000,
 };
 
+
+/* Begins a line, and with an empty one: after a cell that ends within quotes bash would take the `{` for a command. */
+#define GROUP "\n{ "
+/* Ends a line: what came since the last `{` is not traced. */
+#define QUIETLY " } 2>/dev/null\n"
+/* And no prompt follows it. What the code made read-only cannot be unset, and assigning to it would be fatal under `set -e`. */
+#define WITHOUT_PROMPT " builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
 
 static pid_t shell;
 static int shell_input;  /* commands to bash */
@@ -202,9 +211,9 @@ milliseconds(void)
 static void
 follow_interrupt(int number)
 {
-    char lines[160];
+    char lines[256];
     memset(lines, '\n', 80);
-    snprintf(lines + 80, sizeof lines - 80, "builtin printf '%u.%d %%d\\0' \"$?\" >&63\n", cell, number);
+    snprintf(lines + 80, sizeof lines - 80, "{ builtin printf '%u.%d %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell, number);
     tell_shell(lines, strlen(lines));
 }
 
@@ -330,10 +339,10 @@ execute(uint32_t id, const char *code, size_t size)
         send_events(&out);
         return;
     }
-    char begin[64], end[96];
+    char begin[96], end[192];
     cell++;
-    snprintf(begin, sizeof begin, "builtin printf '+%u\\0' >&63; builtin eval ", cell);
-    snprintf(end, sizeof end, " </dev/null 63>&-; builtin printf '%u %%d\\0' \"$?\" >&63\n", cell);
+    snprintf(begin, sizeof begin, GROUP "builtin printf '+%u\\0' >&63; } 2>/dev/null; builtin eval ", cell);
+    snprintf(end, sizeof end, " </dev/null 63>&-; { builtin printf '%u %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell);
     struct buffer command = {0};
     append(&command, begin, strlen(begin));
     append_quoted(&command, code, size);
@@ -382,11 +391,11 @@ complete(uint32_t id, uint32_t cursor, const char *code, size_t size)
     int variable = start < cursor && code[start] == '$';
     char begin[96], mark[16];
     snprintf(mark, sizeof mark, "%u:", ++cell);
-    snprintf(begin, sizeof begin, "builtin printf '%s' >&63; compgen %s -- ", mark, variable ? "-v -P '$'" : "-c -f");
+    snprintf(begin, sizeof begin, GROUP "builtin printf '%s' >&63; compgen %s -- ", mark, variable ? "-v -P '$'" : "-c -f");
     struct buffer command = {0};
     append(&command, begin, strlen(begin));
     append_quoted(&command, code + start + variable, cursor - start - (uint32_t)variable);
-    static const char end[] = " </dev/null >&63; builtin printf '\\0' >&63\n";
+    static const char end[] = " </dev/null >&63; builtin printf '\\0' >&63;" QUIETLY;
     append(&command, end, sizeof end - 1);
     char *words = ask_shell(&command, mark);
     struct buffer payload = {0}, out = {0};
@@ -453,6 +462,7 @@ bind_environment(uint32_t id, const char *payload, size_t size)
     struct buffer command = {0}, out = {0};
     unsigned char status = OK;
     size_t at = 8;
+    append(&command, GROUP, sizeof GROUP - 1);
     for (uint32_t left = u32_at(payload + 4); left > 0; left--) {
         size_t name_size, value_size;
         const char *name = string_at(payload, size, &at, &name_size);
@@ -471,9 +481,9 @@ bind_environment(uint32_t id, const char *payload, size_t size)
     }
     if (at != size)
         malformed_request();
-    char mark[32], end[64];
+    char mark[32], end[96];
     snprintf(mark, sizeof mark, "%u=", ++cell);
-    snprintf(end, sizeof end, "builtin printf '%s\\0' >&63\n", mark);
+    snprintf(end, sizeof end, "builtin printf '%s\\0' >&63;" QUIETLY, mark);
     append(&command, end, strlen(end));
     free(ask_shell(&command, mark));
     add_done(&out, id, status);

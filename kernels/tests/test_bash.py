@@ -47,6 +47,11 @@ class BashKernel(Bindings, KernelCase):
         self.assertEqual(self.out("echo é"), "é\n")
         self.assertEqual(len(self.out("echo " + "x" * 200_000)), 200_001)
         self.assertEqual(self.kernel.run(b"echo a\0b").error.type, "SyntaxError")
+        for code in ("echo 'open", 'echo "open', "echo $(open", "cat <<EOF", "if :", "{", "}", "case x in", "x=(", "[["):
+            self.kernel.run(code)
+            self.assertEqual(self.out("echo fine"), "fine\n", code)
+            self.kernel.run(code)
+            self.assertTrue(self.kernel.complete("ech")[2])
 
     def test_redirections_by_exec_last_and_can_be_undone(self):
         self.kernel.run("exec 7>&1 >kept.txt; echo to the file")
@@ -57,6 +62,31 @@ class BashKernel(Bindings, KernelCase):
         self.assertEqual(self.out("set +u; echo alive"), "alive\n")
         self.assertEqual(self.kernel.run("break; return 3").status, "error")
         self.assertEqual(self.out("set -o pipefail; false | true || echo failed"), "failed\n")
+
+    def test_a_prompt_that_the_code_sets_is_shown_to_nobody(self):
+        prompts = ("PS1='one> ' PS2='two> '; PROMPT_COMMAND='echo PC'", "PROMPT_COMMAND=(: 'echo PC'); PS0=zero; export PS1='one> '",
+                   "PS1='one> '; echo go; sleep 60", "set -u; PS1='one> '; set +u")
+        for prompt in prompts:
+            with Kernel("bash") as kernel:
+                kernel.run(prompt, interrupt_on=b"go")
+                for _ in range(2):
+                    outcome = kernel.run("echo hi")
+                    self.assertEqual((outcome.status, outcome.out, outcome.err), ("ok", "hi\n", ""), prompt)
+
+    def test_a_prompt_that_cannot_be_taken_back_breaks_nothing(self):
+        with Kernel("bash") as kernel:
+            kernel.run("set -e; readonly PS1 PS2 PS0= PROMPT_COMMAND=")
+            self.assertEqual((kernel.run("echo hi").out, kernel.run("f() { return 7; }; f || echo $?").out), ("hi\n", "7\n"))
+
+    def test_a_trace_shows_the_code_alone(self):
+        with Kernel("bash") as kernel:
+            kernel.run("set -x")
+            self.assertTrue(kernel.complete("ech")[2])
+            self.assertEqual(kernel.bind({"GOOD": "v"}).status, "ok")
+            outcome = kernel.run("echo $GOOD")
+            self.assertEqual((outcome.out, outcome.err), ("v\n", "+ builtin eval 'echo $GOOD'\n++ echo v\n"))
+            outcome = kernel.run("false")
+            self.assertEqual((outcome.error.message, outcome.err), ("exit status 1", "+ builtin eval false\n++ false\n"))
 
     def test_exit_ends_the_context_with_its_code(self):
         for code, status in (("exit 3", 3), ("set -e; false; echo not reached", 1), ("exec sh -c 'exit 6'", 6)):

@@ -17,17 +17,25 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Semaphore;
 
 /**
  * Changes parts of text files. Works on what is really in the file, secrets included, which only
  * the answer is cleaned of. Safe for many threads.
  */
 public final class Edits {
-  private static final int MAX_BYTES = 16 << 20;
+  private static final int MAX_BYTES = TextEdit.MAX_LENGTH;
   private static final int MAX_EDITS = 200;
+
+  /** Characters gone through, each edit going through all of them. */
+  private static final long MAX_WORK = 16L * TextEdit.MAX_LENGTH;
+
+  /** An edit takes several times the memory of its file. */
+  private static final int AT_ONCE = 2;
 
   private final Sandboxes sandboxes;
   private final Audit audit;
+  private final Semaphore room = new Semaphore(AT_ONCE, true);
 
   public Edits(Sandboxes sandboxes, Audit audit) {
     this.sandboxes = sandboxes;
@@ -43,7 +51,8 @@ public final class Edits {
   public record Edited(FileEntry entry, int replaced, String diff) {}
 
   /** Makes all of the changes, each on what the one before left, or none of them. */
-  public Edited edit(Caller caller, SandboxId sandbox, String path, List<TextEdit> edits) {
+  public Edited edit(Caller caller, SandboxId sandbox, String path, List<TextEdit> edits)
+      throws InterruptedException {
     String inside = SandboxPath.of("path", path).inside();
     if (edits.isEmpty() || edits.size() > MAX_EDITS) {
       throw SandboxException.invalid("edits", "must be between 1 and " + MAX_EDITS);
@@ -56,28 +65,30 @@ public final class Edits {
     }
   }
 
-  private Edited edit(Caller caller, RunningSandbox running, String inside, List<TextEdit> edits) {
+  private Edited edit(Caller caller, RunningSandbox running, String inside, List<TextEdit> edits)
+      throws InterruptedException {
     GuestFiles files = running.guest().files();
     dev.carrel.guest.FileEntry entry;
-    String before;
+    ByteBuffer content;
     try (dev.carrel.guest.FileDownload source = files.read(inside)) {
       entry = source.entry();
-      before = text(source, entry);
+      content = content(source, entry);
     }
-    String after = before;
-    int count = 0;
-    for (TextEdit edit : edits) {
-      TextEdit.Applied applied = edit.apply(after);
-      after = applied.text();
-      count += applied.count();
+    FileEntry seen = Entries.of(entry, running.redaction());
+    Change change;
+    // Not while the sandbox is waited for: it could keep others from their turn.
+    room.acquire();
+    try {
+      change = changed(seen.path(), content, edits);
+    } finally {
+      room.release();
     }
-    byte[] bytes = after.getBytes(StandardCharsets.UTF_8);
-    String etag = Entries.of(entry, running.redaction()).etag();
-    if (!Entries.of(files.stat(inside), running.redaction()).etag().equals(etag)) {
+    if (!Entries.of(files.stat(inside), running.redaction()).etag().equals(seen.etag())) {
       throw new SandboxException(
               ErrorCode.PRECONDITION_FAILED, "the file was changed while it was edited")
           .withHint("read it again, and repeat the edit");
     }
+    byte[] bytes = change.bytes();
     FileEntry written =
         Entries.of(
             files.write(FileWrite.to(inside).withMode(entry.mode()).withSize(bytes.length), bytes),
@@ -86,12 +97,40 @@ public final class Edits {
         AuditEntry.of(Who.in(running, caller), "file.edit", Outcome.OK)
             .withSubject(written.path())
             .withDetails(
-                Map.of("size", String.valueOf(written.size()), "replaced", String.valueOf(count))));
-    return new Edited(
-        written, count, running.redaction().text(UnifiedDiff.of(written.path(), before, after)));
+                Map.of(
+                    "size",
+                    String.valueOf(written.size()),
+                    "replaced",
+                    String.valueOf(change.count()))));
+    return new Edited(written, change.count(), running.redaction().text(change.diff()));
   }
 
-  private static String text(
+  /** The file as it is to be. */
+  private record Change(byte[] bytes, int count, String diff) {}
+
+  @SuppressWarnings("ThreadPriorityCheck") // virtual threads take turns only when they offer it
+  private static Change changed(String path, ByteBuffer content, List<TextEdit> edits) {
+    String before = text(content);
+    String after = before;
+    int count = 0;
+    long work = 0;
+    for (TextEdit edit : edits) {
+      work += after.length();
+      if (work > MAX_WORK) {
+        throw new SandboxException(
+                ErrorCode.TOO_LARGE, "these are too many edits at once for a file of this size")
+            .withHint("make them in several calls, or with a command");
+      }
+      TextEdit.Applied applied = edit.apply(after);
+      after = applied.text();
+      count += applied.count();
+      Thread.yield();
+    }
+    return new Change(
+        after.getBytes(StandardCharsets.UTF_8), count, UnifiedDiff.of(path, before, after));
+  }
+
+  private static ByteBuffer content(
       dev.carrel.guest.FileDownload source, dev.carrel.guest.FileEntry entry) {
     if (entry.size() > MAX_BYTES) {
       throw new SandboxException(
@@ -107,11 +146,12 @@ public final class Edits {
         break;
       }
     }
+    return ByteBuffer.wrap(bytes, 0, length);
+  }
+
+  private static String text(ByteBuffer content) {
     try {
-      return StandardCharsets.UTF_8
-          .newDecoder()
-          .decode(ByteBuffer.wrap(bytes, 0, length))
-          .toString();
+      return StandardCharsets.UTF_8.newDecoder().decode(content).toString();
     } catch (CharacterCodingException e) {
       throw new SandboxException(ErrorCode.NOT_A_FILE, "the file is not UTF-8 text")
           .withHint("change it with a command");

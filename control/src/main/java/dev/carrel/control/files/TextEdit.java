@@ -1,7 +1,6 @@
 package dev.carrel.control.files;
 
 import dev.carrel.spi.SandboxException;
-import java.util.List;
 
 /**
  * A piece of text to be replaced by another.
@@ -10,6 +9,9 @@ import java.util.List;
  * @param newText may be empty
  */
 public record TextEdit(String oldText, String newText, boolean replaceAll) {
+  /** Characters that a text may have, before and after. */
+  static final int MAX_LENGTH = 4 << 20;
+
   public TextEdit {
     if (oldText.isEmpty()) {
       throw SandboxException.invalid("old_string", "must not be empty")
@@ -25,35 +27,24 @@ public record TextEdit(String oldText, String newText, boolean replaceAll) {
 
   /** Applies it to a text, or says why it cannot be. */
   Applied apply(String text) {
-    boolean windows = text.contains("\r\n") && !oldText.contains("\r\n");
-    TextEdit edit =
-        windows
-            ? new TextEdit(oldText.replace("\n", "\r\n"), newText.replace("\n", "\r\n"), replaceAll)
-            : this;
+    boolean converted = text.contains("\r\n") && !oldText.contains("\r\n");
+    TextEdit edit = converted ? new TextEdit(windows(oldText), windows(newText), replaceAll) : this;
     for (Matching matching : Matching.values()) {
-      var found = matching.find(text, edit.oldText);
-      if (found.isEmpty()) {
-        continue;
+      var replacing =
+          new Replacing(text, edit, matching.replacement(edit), matching.keepsIndentation());
+      matching.find(text, edit.oldText, replacing::found);
+      if (replacing.count() > 1 && !replaceAll) {
+        throw replacing.ambiguous();
       }
-      if (found.size() > 1 && !replaceAll) {
-        throw ambiguous(text, found);
+      if (replacing.count() > 0) {
+        return new Applied(replacing.result(), replacing.count());
       }
-      return new Applied(matching.replace(text, found, edit), found.size());
     }
     throw SandboxException.invalid("old_string", "old_string not found in file")
         .withHint("read the file again: its text must be given as it is there");
   }
 
-  private static SandboxException ambiguous(String text, List<Matching.Range> found) {
-    var lines = new StringBuilder();
-    int shown = Math.min(found.size(), 10);
-    for (int i = 0; i < shown; i++) {
-      lines.append(i == 0 ? "" : ", ").append(Matching.lineOf(text, found.get(i).start()));
-    }
-    return SandboxException.invalid(
-            "old_string",
-            "old_string is found %d times, at lines %s%s"
-                .formatted(found.size(), lines, shown < found.size() ? ", …" : ""))
-        .withHint("give more of the text around it, or set replace_all");
+  private static String windows(String text) {
+    return text.replace("\r\n", "\n").replace("\n", "\r\n");
   }
 }

@@ -1,13 +1,17 @@
 package dev.carrel.control.files;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** What changed between two texts, as patch shows it. Bounded in time and size. */
 final class UnifiedDiff {
   private static final int CONTEXT = 3;
-  private static final long MAX_WORK = 4_000_000;
+  private static final int MAX_COMPARED = 2000;
   private static final int MAX_LINES = 400;
+  private static final int MAX_LENGTH = 256 * 1024;
+  private static final String MORE = "… more changes than are shown\n";
 
   private final List<String> before;
   private final List<String> after;
@@ -33,9 +37,63 @@ final class UnifiedDiff {
   }
 
   static String of(String path, String before, String after) {
-    var diff = new UnifiedDiff(before, after);
+    int head = sameLines(before, after);
+    int tail = sameTail(before, after, head);
+    int from = back(before, head);
+    String old = before.substring(from, forth(before, before.length() - tail));
+    String fresh = after.substring(from, forth(after, after.length() - tail));
+    String names = "--- " + path + "\n+++ " + path + "\n";
+    if (tooLong(old) || tooLong(fresh)) {
+      return names + MORE;
+    }
+    var diff = new UnifiedDiff(old, fresh);
     diff.compare();
-    return diff.render(path);
+    return diff.render(names, 1 + (int) before.substring(0, from).lines().count());
+  }
+
+  /** How many characters of whole lines both begin with. */
+  private static int sameLines(String before, String after) {
+    int shorter = Math.min(before.length(), after.length());
+    int same = 0;
+    while (same < shorter && before.charAt(same) == after.charAt(same)) {
+      same++;
+    }
+    return before.lastIndexOf('\n', same - 1) + 1;
+  }
+
+  /** How many characters of whole lines both end with, apart from those that they begin with. */
+  private static int sameTail(String before, String after, int head) {
+    int shorter = Math.min(before.length(), after.length()) - head;
+    int same = 0;
+    while (same < shorter
+        && before.charAt(before.length() - 1 - same) == after.charAt(after.length() - 1 - same)) {
+      same++;
+    }
+    int end = before.indexOf('\n', before.length() - same);
+    return end < 0 ? 0 : before.length() - end - 1;
+  }
+
+  /** Where the lines of context before a line begin. */
+  private static int back(String text, int start) {
+    int from = start;
+    for (int i = 0; i < CONTEXT && from > 0; i++) {
+      from = text.lastIndexOf('\n', from - 2) + 1;
+    }
+    return from;
+  }
+
+  /** Where the lines of context after a line end. */
+  private static int forth(String text, int end) {
+    int to = end;
+    for (int i = 0; i < CONTEXT && to < text.length(); i++) {
+      int next = text.indexOf('\n', to);
+      to = next < 0 ? text.length() : next + 1;
+    }
+    return to;
+  }
+
+  private static boolean tooLong(String text) {
+    return text.lines().limit(MAX_COMPARED + 1).count() > MAX_COMPARED;
   }
 
   private void compare() {
@@ -52,12 +110,7 @@ final class UnifiedDiff {
     add(Kind.SAME, before.subList(0, start));
     List<String> old = before.subList(start, before.size() - tail);
     List<String> fresh = after.subList(start, after.size() - tail);
-    if ((long) old.size() * fresh.size() <= MAX_WORK) {
-      align(old, fresh);
-    } else {
-      add(Kind.REMOVED, old);
-      add(Kind.ADDED, fresh);
-    }
+    align(old, fresh);
     add(Kind.SAME, before.subList(before.size() - tail, before.size()));
   }
 
@@ -66,11 +119,15 @@ final class UnifiedDiff {
   }
 
   private void align(List<String> old, List<String> fresh) {
-    int[][] common = new int[old.size() + 1][fresh.size() + 1];
-    for (int i = old.size() - 1; i >= 0; i--) {
-      for (int j = fresh.size() - 1; j >= 0; j--) {
+    // Lines may be long, and each is compared with all others: their numbers are not.
+    var numbers = new HashMap<String, Integer>();
+    int[] left = numbered(old, numbers);
+    int[] right = numbered(fresh, numbers);
+    int[][] common = new int[left.length + 1][right.length + 1];
+    for (int i = left.length - 1; i >= 0; i--) {
+      for (int j = right.length - 1; j >= 0; j--) {
         common[i][j] =
-            old.get(i).equals(fresh.get(j))
+            left[i] == right[j]
                 ? common[i + 1][j + 1] + 1
                 : Math.max(common[i + 1][j], common[i][j + 1]);
       }
@@ -78,7 +135,7 @@ final class UnifiedDiff {
     int i = 0;
     int j = 0;
     while (i < old.size() || j < fresh.size()) {
-      if (i < old.size() && j < fresh.size() && old.get(i).equals(fresh.get(j))) {
+      if (i < old.size() && j < fresh.size() && left[i] == right[j]) {
         steps.add(new Step(Kind.SAME, old.get(i++)));
         j++;
       } else if (i < old.size() && (j == fresh.size() || common[i + 1][j] >= common[i][j + 1])) {
@@ -89,10 +146,16 @@ final class UnifiedDiff {
     }
   }
 
-  private String render(String path) {
-    var text = new StringBuilder("--- " + path + "\n+++ " + path + "\n");
-    int oldLine = 1;
-    int newLine = 1;
+  private static int[] numbered(List<String> lines, Map<String, Integer> numbers) {
+    return lines.stream()
+        .mapToInt(line -> numbers.computeIfAbsent(line, _ -> numbers.size()))
+        .toArray();
+  }
+
+  private String render(String names, int firstLine) {
+    var text = new StringBuilder(names);
+    int oldLine = firstLine;
+    int newLine = firstLine;
     int printed = 0;
     for (int i = 0; i < steps.size(); ) {
       if (!near(i)) {
@@ -110,8 +173,9 @@ final class UnifiedDiff {
       long removed = hunk.stream().filter(step -> step.kind == Kind.REMOVED).count();
       long same = hunk.size() - added - removed;
       printed += hunk.size();
-      if (printed > MAX_LINES) {
-        return text.append("… more changes than are shown\n").toString();
+      long length = hunk.stream().mapToLong(step -> step.line.length()).sum();
+      if (printed > MAX_LINES || text.length() + length > MAX_LENGTH) {
+        return text.append(MORE).toString();
       }
       text.append(
           "@@ -%d,%d +%d,%d @@\n".formatted(oldLine, same + removed, newLine, same + added));

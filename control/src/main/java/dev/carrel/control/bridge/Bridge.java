@@ -1,7 +1,9 @@
 package dev.carrel.control.bridge;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,6 +30,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +42,13 @@ public final class Bridge {
   public static final int MAX_BYTES = 16 << 20;
 
   private static final int MAX_DEPTH = 64;
+
+  /** A value of few bytes can take a hundred as an object. */
+  private static final int MAX_VALUES = 500_000;
+
+  /** What is on its way is in memory several times over. */
+  private static final int AT_ONCE = 2;
+
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static final JsonMapper JSON =
@@ -58,6 +68,7 @@ public final class Bridge {
   private final Contexts contexts;
   private final Files files;
   private final SecureRandom random = new SecureRandom();
+  private final Semaphore room = new Semaphore(AT_ONCE, true);
 
   public Bridge(Sandboxes sandboxes, Contexts contexts, Files files) {
     this.sandboxes = sandboxes;
@@ -74,20 +85,80 @@ public final class Bridge {
     String path = place();
     run(caller, from, Snippets.write(from.language(), form, from.name(), path));
     try {
-      byte[] bytes = fetch(caller, from, path);
-      JsonNode value = parsed(from, bytes);
-      if (form == Form.TABLE) {
-        Tables.check(value);
-      }
-      return new Carried(value, bytes.length);
+      return inTurn(() -> fetch(caller, from, form, path));
     } finally {
       files.remove(caller, from.sandbox(), path, false, true);
     }
   }
 
-  /** Gives a variable a value, whatever it held before. */
-  public Carried set(Caller caller, Variable to, Form form, JsonNode value)
+  /**
+   * Gives a variable a value, whatever it held before.
+   *
+   * @return how many bytes it took on its way
+   */
+  public long set(Caller caller, Variable to, Form form, JsonNode value)
       throws IOException, InterruptedException {
+    String path = place();
+    String code = Snippets.read(to.language(), form, to.name(), path);
+    long bytes = inTurn(() -> put(caller, to, form, value, path));
+    take(caller, to, code, path);
+    return bytes;
+  }
+
+  /**
+   * Carries what one variable holds to another.
+   *
+   * @return how many bytes it took on its way
+   */
+  public long copy(Caller caller, Variable from, Variable to, Form form)
+      throws IOException, InterruptedException {
+    requireNear(caller, from, to);
+    String source = place();
+    String target = place();
+    String code = Snippets.read(to.language(), form, to.name(), target);
+    run(caller, from, Snippets.write(from.language(), form, from.name(), source));
+    long bytes;
+    try {
+      // The value is forgotten again before the other interpreter is waited for.
+      bytes =
+          inTurn(() -> put(caller, to, form, fetch(caller, from, form, source).value(), target));
+    } finally {
+      files.remove(caller, from.sandbox(), source, false, true);
+    }
+    take(caller, to, code, target);
+    return bytes;
+  }
+
+  private void requireNear(Caller caller, Variable from, Variable to) {
+    if (from.sandbox().equals(to.sandbox())) {
+      return;
+    }
+    Sandbox source = sandboxes.get(caller, from.sandbox());
+    Sandbox target = sandboxes.get(caller, to.sandbox());
+    if (!source.tenant().equals(target.tenant())
+        || !source.owner().equals(target.owner())
+        || !source.namespace().equals(target.namespace())) {
+      throw new SandboxException(
+              ErrorCode.FORBIDDEN, "Session '" + to.sandbox() + "' belongs to another conversation")
+          .withHint("values go only between sandboxes of the same owner and namespace");
+    }
+  }
+
+  private interface Work<T> {
+    T run() throws IOException;
+  }
+
+  private <T> T inTurn(Work<T> work) throws IOException, InterruptedException {
+    room.acquire();
+    try {
+      return work.run();
+    } finally {
+      room.release();
+    }
+  }
+
+  private long put(Caller caller, Variable to, Form form, JsonNode value, String path)
+      throws IOException {
     if (form == Form.TABLE) {
       Tables.check(value);
     }
@@ -95,33 +166,17 @@ public final class Bridge {
     if (bytes.length > MAX_BYTES) {
       throw tooLarge();
     }
-    String path = place();
-    String code = Snippets.read(to.language(), form, to.name(), path);
     files.write(caller, to.sandbox(), path, new ByteArrayInputStream(bytes), WriteFile.plain());
+    return bytes.length;
+  }
+
+  private void take(Caller caller, Variable to, String code, String path)
+      throws InterruptedException {
     try {
       run(caller, to, code);
     } finally {
       files.remove(caller, to.sandbox(), path, false, true);
     }
-    return new Carried(value, bytes.length);
-  }
-
-  /** Carries what one variable holds to another. */
-  public Carried copy(Caller caller, Variable from, Variable to, Form form)
-      throws IOException, InterruptedException {
-    if (!from.sandbox().equals(to.sandbox())) {
-      Sandbox source = sandboxes.get(caller, from.sandbox());
-      Sandbox target = sandboxes.get(caller, to.sandbox());
-      if (!source.tenant().equals(target.tenant())
-          || !source.owner().equals(target.owner())
-          || !source.namespace().equals(target.namespace())) {
-        throw new SandboxException(
-                ErrorCode.FORBIDDEN,
-                "Session '" + to.sandbox() + "' belongs to another conversation")
-            .withHint("values go only between sandboxes of the same owner and namespace");
-      }
-    }
-    return set(caller, to, form, get(caller, from, form).value());
   }
 
   private String place() {
@@ -152,7 +207,16 @@ public final class Bridge {
         .withHint("look at the variable in its own language first");
   }
 
-  private byte[] fetch(Caller caller, Variable from, String path) throws IOException {
+  private Carried fetch(Caller caller, Variable from, Form form, String path) throws IOException {
+    byte[] bytes = content(caller, from, path);
+    JsonNode value = parsed(from, bytes);
+    if (form == Form.TABLE) {
+      Tables.check(value);
+    }
+    return new Carried(value, bytes.length);
+  }
+
+  private byte[] content(Caller caller, Variable from, String path) throws IOException {
     try (FileDownload file = files.read(caller, from.sandbox(), path, null)) {
       if (file.length() > MAX_BYTES) {
         throw tooLarge();
@@ -171,9 +235,10 @@ public final class Bridge {
     }
   }
 
-  private static JsonNode parsed(Variable from, byte[] bytes) throws IOException {
+  static JsonNode parsed(Variable from, byte[] bytes) throws IOException {
     @Nullable JsonNode value;
     try {
+      count(bytes);
       value = JSON.readTree(bytes);
     } catch (JsonProcessingException e) {
       value = null;
@@ -190,6 +255,27 @@ public final class Bridge {
     return value;
   }
 
+  /** Throws when the first value has too many in it; what comes after it is not looked at. */
+  private static void count(byte[] bytes) throws IOException {
+    try (JsonParser parser = JSON.createParser(bytes)) {
+      int values = 0;
+      do {
+        JsonToken token = parser.nextToken();
+        if (token == null) {
+          return;
+        }
+        if (token.isScalarValue() || token.isStructStart()) {
+          values++;
+        }
+        if (values > MAX_VALUES) {
+          throw new SandboxException(
+                  ErrorCode.TOO_LARGE, "at most " + MAX_VALUES + " values can be carried at once")
+              .withHint("carry parts of it, or write it to a file that both read");
+        }
+      } while (!parser.getParsingContext().inRoot());
+    }
+  }
+
   private static String written(Language language, Form form, JsonNode value) {
     return switch (language) {
       case PYTHON, NODE -> value.toString();
@@ -198,7 +284,7 @@ public final class Bridge {
     };
   }
 
-  private static SandboxException tooLarge() {
+  static SandboxException tooLarge() {
     return new SandboxException(
             ErrorCode.TOO_LARGE, "a value has at most " + MAX_BYTES + " bytes on its way")
         .withHint("write it to a file that both read");

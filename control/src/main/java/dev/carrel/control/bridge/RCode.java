@@ -135,6 +135,10 @@ final class RCode {
               } else if (c != 0) {
                 code.append("\\U{").append(Integer.toHexString(c)).append('}');
               }
+              // Escaped it can be many times as long as it was.
+              if (code.length() > Bridge.MAX_BYTES) {
+                throw Bridge.tooLarge();
+              }
             });
     code.append('"');
   }

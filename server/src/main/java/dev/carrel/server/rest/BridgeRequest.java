@@ -64,14 +64,13 @@ public record BridgeRequest(
   /** Does it. */
   public View run(Bridge bridge, Caller caller) throws IOException, InterruptedException {
     if (value != null) {
-      Bridge.Carried done = bridge.set(caller, variable, form, value);
-      return View.of(variable, done, null);
+      return View.of(variable, bridge.set(caller, variable, form, value), null);
     }
     if (to != null) {
       return View.of(to, bridge.copy(caller, variable, to, form), null);
     }
     Bridge.Carried got = bridge.get(caller, variable, form);
-    return View.of(variable, got, got.value());
+    return View.of(variable, got.bytes(), got.value());
   }
 
   /**
@@ -86,14 +85,9 @@ public record BridgeRequest(
       String name,
       long sizeBytes,
       @Nullable JsonNode value) {
-    static View of(Variable where, Bridge.Carried done, @Nullable JsonNode value) {
+    static View of(Variable where, long bytes, @Nullable JsonNode value) {
       return new View(
-          true,
-          where.sandbox().value(),
-          where.language().wireName(),
-          where.name(),
-          done.bytes(),
-          value);
+          true, where.sandbox().value(), where.language().wireName(), where.name(), bytes, value);
     }
   }
 }

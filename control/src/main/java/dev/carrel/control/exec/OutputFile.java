@@ -22,12 +22,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class OutputFile {
   private final Path path;
+  private final Opening opening;
   private final List<Extent> extents = new ArrayList<>();
   private @Nullable FileChannel channel;
   private long size;
+  private boolean torn;
 
   OutputFile(Path path) {
+    this(path, OutputFile::openPrivate);
+  }
+
+  OutputFile(Path path, Opening opening) {
     this.path = path;
+    this.opening = opening;
+  }
+
+  /** How a file comes to be written. */
+  interface Opening {
+    FileChannel open(Path path) throws IOException;
   }
 
   /** Finds the blocks of a file that an earlier process wrote; a torn record at its end is cut. */
@@ -81,25 +93,56 @@ final class OutputFile {
     return file;
   }
 
-  /** Writes a block; its extent becomes visible with {@link #add}. */
+  /**
+   * Writes a block; its extent becomes visible with {@link #add}. When it fails, as on a full disk,
+   * nothing of the block stays: what came after half of one would be read as something else.
+   */
   Extent write(OutputBlock block) throws IOException {
+    if (torn) {
+      throw new IOException(path + " ends with part of a block");
+    }
     FileChannel out = channel();
+    long whole = size;
+    try {
+      return append(out, block);
+    } catch (IOException | RuntimeException e) {
+      undo(out, whole, e);
+      throw e;
+    }
+  }
+
+  private Extent append(FileChannel out, OutputBlock block) throws IOException {
     long last = extents.isEmpty() ? 0 : extents.getLast().to();
     for (long gap = block.from() - last; gap > 0; ) {
       int part = (int) Math.min(gap, 1 << 29);
-      out.write(
+      put(
+          out,
           ByteBuffer.allocate(OutputBlock.HEADER)
               .putInt(OutputBlock.header(OutputBlock.KIND_GAP, part))
               .flip());
-      size += OutputBlock.HEADER;
       gap -= part;
     }
     long begin = size;
-    ByteBuffer stored = block.stored();
-    while (stored.hasRemaining()) {
-      size += out.write(stored);
-    }
+    put(out, block.stored());
     return new Extent(block.from(), block.to(), begin, size);
+  }
+
+  private void put(FileChannel out, ByteBuffer bytes) throws IOException {
+    while (bytes.hasRemaining()) {
+      size += out.write(bytes);
+    }
+  }
+
+  private void undo(FileChannel out, long whole, Exception cause) {
+    torn = true;
+    try {
+      out.truncate(whole);
+      out.position(whole);
+      size = whole;
+      torn = false;
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+    }
   }
 
   void add(Extent extent) {
@@ -150,14 +193,17 @@ final class OutputFile {
   private FileChannel channel() throws IOException {
     if (channel == null) {
       Files.createDirectories(path.getParent());
-      channel =
-          FileChannel.open(
-              path,
-              Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
-              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      channel = opening.open(path);
       channel.position(size);
     }
     return channel;
+  }
+
+  private static FileChannel openPrivate(Path path) throws IOException {
+    return FileChannel.open(
+        path,
+        Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
   }
 
   /** Output offsets {@code from} to {@code to} are in the bytes {@code begin} to {@code end}. */

@@ -47,7 +47,7 @@ final class OutputLog {
     this(new OutputFile(path), share);
   }
 
-  private OutputLog(OutputFile file, SpillShare share) {
+  OutputLog(OutputFile file, SpillShare share) {
     this.file = file;
     this.share = share;
     this.current = new OutputBlock(file.end());

@@ -153,6 +153,37 @@ final class OutputLogTest {
     assertThat(total(log)).isEqualTo(300_000);
   }
 
+  @Test
+  void whatWasKeptBeforeTheDiskWasFullIsReadAsItWas() throws Exception {
+    var disk = new FullDisk(file(), 200_000);
+    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB));
+    fill(log, 500_000);
+    disk.free(MIB);
+    log.keep();
+    log.finish();
+
+    assertSame(log, 500_000);
+    assertSame(OutputLog.ofFile(file()), 500_000);
+  }
+
+  @Test
+  void nothingFollowsABlockThatWasTornForGood() throws Exception {
+    var disk = new FullDisk(file(), 200_000);
+    disk.refuseToTruncate();
+    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB));
+    fill(log, 500_000);
+    disk.free(MIB);
+    log.keep();
+    log.finish();
+
+    assertSame(log, 500_000);
+    assertThat(log.lossy()).isTrue();
+    assertThat(Files.size(file())).isEqualTo(200_000);
+    OutputLog stored = OutputLog.ofFile(file());
+    assertThat(stored.end()).isBetween(100_000L, 200_000L);
+    assertThat(read(stored, 0, stored.end())).isEqualTo(read(log, 0, stored.end()));
+  }
+
   private OutputLog log(long limit) {
     return new OutputLog(file(), share(limit));
   }

@@ -149,6 +149,12 @@ public final class Files {
       }
       try (FileUpload upload = files.write(write)) {
         copy(body, upload, max, options.size(), running);
+        // The body may have taken its time, and somebody else written meanwhile. What is appended
+        // is
+        // in the file already, and has changed its ETag itself.
+        if (options.ifMatch() != null && !options.append()) {
+          requireEtag(files, inside, options.ifMatch(), running.redaction());
+        }
         FileEntry written = Entries.of(upload.commit(), running.redaction());
         note(
             caller,

@@ -16,6 +16,7 @@ import dev.carrel.spi.SandboxException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
@@ -85,6 +86,34 @@ final class FilesIT {
                     new WriteFile(null, 0644, false, false, first.etag())))
         .matches(e -> e.code() == ErrorCode.PRECONDITION_FAILED);
     assertThat(read("a", null)).isEqualTo("two".getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void anEtagGuardsAWriteUntilItsBodyIsThere() throws IOException {
+    FileEntry first = write("a", "one");
+    var body =
+        new ByteArrayInputStream(new byte[10]) {
+          @Override
+          public synchronized int read(byte[] target, int offset, int length) {
+            if (available() == 10) {
+              try {
+                FilesIT.this.write("a", "two");
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            }
+            return super.read(target, offset, length);
+          }
+        };
+    var options = new WriteFile(null, 0644, false, false, first.etag());
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> files.write(ALICE, sandbox.id(), "a", body, options))
+        .matches(e -> e.code() == ErrorCode.PRECONDITION_FAILED);
+    assertThat(read("a", null)).isEqualTo("two".getBytes(StandardCharsets.UTF_8));
+    FileEntry second = files.stat(ALICE, sandbox.id(), "a");
+    var more = new WriteFile(null, 0644, true, false, second.etag());
+    files.write(ALICE, sandbox.id(), "a", new ByteArrayInputStream(new byte[] {'!'}), more);
+    assertThat(read("a", null)).isEqualTo("two!".getBytes(StandardCharsets.UTF_8));
   }
 
   @Test

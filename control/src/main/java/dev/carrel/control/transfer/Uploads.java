@@ -185,15 +185,29 @@ public final class Uploads implements SandboxListener {
         store.of(running.id()).stream()
             .filter(upload -> upload.createdAt().isBefore(oldest))
             .toList();
-    late.forEach(upload -> drop(running, upload));
+    for (Upload upload : late) {
+      try {
+        drop(running, upload);
+      } catch (SandboxException e) {
+        if (e.code() == ErrorCode.SANDBOX_GONE || e.code() == ErrorCode.GUEST_LOST) {
+          throw e;
+        }
+        // The sandbox keeps what it does not let go; new uploads must not wait for that.
+        store.delete(upload.id());
+      }
+    }
   }
 
   private void drop(RunningSandbox running, Upload upload) {
     try {
-      // Of a whole one there is none.
-      running.guest().files().remove(draft(upload), RemoveOption.MISSING_OK);
+      if (!upload.whole()) {
+        running.guest().files().remove(draft(upload), RemoveOption.MISSING_OK);
+      }
     } catch (SandboxException e) {
-      throw running.explain(e);
+      // Where its folder was there is a file now: the draft went with the folder.
+      if (e.code() != ErrorCode.NOT_A_DIRECTORY) {
+        throw running.explain(e);
+      }
     }
     store.delete(upload.id());
   }

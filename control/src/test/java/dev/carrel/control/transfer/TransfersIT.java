@@ -403,6 +403,37 @@ class TransfersIT {
     assertThat(paths(".")).isEmpty();
   }
 
+  @Test
+  void anOldUploadThatCannotBeRemovedIsInNobodysWay() throws Exception {
+    try (var other = new ControlFixture(usual -> usual.withTransfers(tooOldAtOnce()))) {
+      Uploads uploads = other.control().uploads();
+      SandboxId there = other.sandbox().id();
+      var files = other.control().files();
+      String draft = uploads.begin(ALICE, there, "folder/a", 3).upload().draft();
+      files.remove(ALICE, there, draft, false, false);
+      files.mkdir(ALICE, there, draft + "/full", true);
+      String second = uploads.begin(ALICE, there, "other/b", 3).upload().draft();
+      assertThat(files.stat(ALICE, there, second).size()).isZero();
+      files.remove(ALICE, there, "other", true, false);
+      files.write(ALICE, there, "other", InputStream.nullInputStream(), WriteFile.plain());
+      assertThat(uploads.begin(ALICE, there, "c", 3).offset()).isZero();
+      uploads.begin(ALICE, there, "whole", 0);
+      assertThat(uploads.begin(ALICE, there, "d", 3).offset()).isZero();
+    }
+  }
+
+  private static TransferSettings tooOldAtOnce() {
+    TransferSettings usual = TransferSettings.defaults();
+    return new TransferSettings(
+        usual.hostFolders(),
+        usual.maxSize(),
+        usual.maxFiles(),
+        usual.maxRatio(),
+        usual.maxFetch(),
+        usual.linkTime(),
+        Duration.ofSeconds(-1));
+  }
+
   /** A connection that breaks. */
   private static final class Breaking extends InputStream {
     private final ByteArrayInputStream some;

@@ -111,7 +111,7 @@ public final class CarrelServer implements AutoCloseable {
         SandboxHosts.of(settings.sandboxDomain(), listening.isLoopbackAddress(), settings.secure());
     var guard = new HostGuard(listening.isLoopbackAddress(), settings.allowedHosts(), hosts);
     var e2b = new E2bApi(control, keys, hosts);
-    var apps = new Apps(control.ports(), keys, hosts, guard);
+    var apps = new Apps(control.ports(), keys, hosts, guard, address);
     var router = new Router();
     api.addTo(router);
     var mcp = new McpRoutes(catalog, Version.CURRENT, address);

@@ -57,9 +57,11 @@ final class AnswerHeaders {
           "origin-agent-cluster",
           "referrer-policy");
 
+  private final Door door;
   private final Locations locations;
 
-  AnswerHeaders(Locations locations) {
+  AnswerHeaders(Door door, Locations locations) {
+    this.door = door;
     this.locations = locations;
   }
 
@@ -84,7 +86,10 @@ final class AnswerHeaders {
   private void copy(String name, String value, Exchange exchange, Target target)
       throws AppBrokeOff {
     switch (name) {
-      case "location" -> exchange.header(HeaderNames.LOCATION, locations.back(value, target));
+      case "location" ->
+          exchange.header(
+              HeaderNames.LOCATION,
+              locations.back(value, target, exchange.authority(), door.holdsTokenOfOurs(exchange)));
       case "set-cookie" ->
           Cookies.fromApp(value, target)
               .ifPresent(cookie -> exchange.addHeader(HeaderNames.SET_COOKIE, cookie));

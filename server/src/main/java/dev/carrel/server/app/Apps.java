@@ -5,6 +5,7 @@ import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.HttpProblem;
+import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
 import dev.carrel.server.http.SandboxHosts;
 import dev.carrel.server.http.SandboxHosts.Place;
@@ -41,9 +42,15 @@ public final class Apps {
   private final Router own = new Router();
   private final Router shared = new Router();
 
-  public Apps(Ports ports, Authenticator authenticator, SandboxHosts hosts, HostGuard guard) {
+  public Apps(
+      Ports ports,
+      Authenticator authenticator,
+      SandboxHosts hosts,
+      HostGuard guard,
+      PublicAddress address) {
     this.door = new Door(ports, authenticator);
-    this.proxy = new AppProxy(ports, door, new AnswerHeaders(new Locations(guard::leadsHere)));
+    var locations = new Locations(there -> guard.leadsHere(there) || address.isAt(there));
+    this.proxy = new AppProxy(ports, door, new AnswerHeaders(door, locations));
     this.hosts = hosts;
     own.any("/{path...}", Pages.told(this::own));
     shared

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,8 @@ final class Door {
 
   private static final Set<String> HOLD_TOKENS =
       Set.of("x-carrel-token", "e2b-traffic-access-token", "proxy-authorization");
+
+  private static final Set<String> STAY_BEHIND = Set.of("authorization", "proxy-authorization");
 
   private final Ports ports;
   private final Authenticator authenticator;
@@ -152,5 +155,20 @@ final class Door {
     }
     return MAY_HOLD_TOKENS.contains(lower)
         && authenticator.authenticate(bearer(value).orElse(value.strip())).isPresent();
+  }
+
+  /**
+   * Whether a token came in a header that clients take along when they are sent to another host.
+   * {@code Authorization} they leave behind.
+   */
+  boolean holdsTokenOfOurs(Exchange exchange) {
+    var found = new AtomicBoolean();
+    exchange.eachHeader(
+        (name, value) -> {
+          if (!STAY_BEHIND.contains(name.toLowerCase(Locale.ROOT)) && isOurs(name, value)) {
+            found.set(true);
+          }
+        });
+    return found.get();
   }
 }

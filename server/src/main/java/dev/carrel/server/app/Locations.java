@@ -10,7 +10,8 @@ import java.util.function.Predicate;
 /**
  * Where an app sends its clients on to. On the shared origin a client that follows takes its token
  * along, so an app may send it to itself and to other servers, and never to another path of this
- * one.
+ * one. A client whose token is in a header of ours would take it even to other servers: it may be
+ * sent to the app alone.
  */
 final class Locations {
   private static final Set<String> APP_NAMES = Set.of("localhost", "127.0.0.1", "0.0.0.0", "[::1]");
@@ -22,34 +23,77 @@ final class Locations {
     this.ours = ours;
   }
 
-  String back(String location, Target target) throws AppBrokeOff {
+  /**
+   * What the client is told.
+   *
+   * @param authority that the request came to
+   * @param bound whether the client has a token that it would take along anywhere
+   */
+  String back(String location, Target target, String authority, boolean bound) throws AppBrokeOff {
     URI uri;
     try {
       uri = new URI(location);
     } catch (URISyntaxException e) {
-      if (target.ownOrigin()) {
+      if (target.ownOrigin() && !bound) {
         return location;
       }
       throw new AppBrokeOff("it sends clients on to what is no address");
     }
     if (target.ownOrigin()) {
-      return isApp(uri, target) ? tail(uri, pathOf(uri)) : location;
+      return ownBack(location, uri, target, authority, bound);
     }
-    String authority = uri.getRawAuthority();
-    if (authority == null && uri.getScheme() == null) {
+    String there = uri.getRawAuthority();
+    if (there == null && uri.getScheme() == null) {
       return target.prefix() + inside(uri, target);
     }
     String scheme = uri.getScheme() == null ? "http" : uri.getScheme().toLowerCase(Locale.ROOT);
-    if (authority == null || !(scheme.equals("http") || scheme.equals("https"))) {
+    if (there == null || !(scheme.equals("http") || scheme.equals("https"))) {
       throw new AppBrokeOff("it sends clients on by " + scheme);
     }
     if (isApp(uri, target)) {
       return target.prefix() + tail(uri, pathOf(uri));
     }
-    if (ours.test(authority)) {
+    if (there.equalsIgnoreCase(authority)
+        && withoutDots(pathOf(uri)).startsWith(target.prefix() + "/")) {
+      // Made from X-Forwarded-Host and X-Forwarded-Prefix.
+      return tail(uri, pathOf(uri));
+    }
+    PlainHost host =
+        PlainHost.of(there)
+            .orElseThrow(
+                () ->
+                    new AppBrokeOff("it sends clients on to a host that can be read in two ways"));
+    if (host.isLocal()
+        || ours.test(there)
+        || PlainHost.of(authority).filter(host::equals).isPresent()) {
       throw new AppBrokeOff("it sends clients on to a place of this server that is not its own");
     }
+    if (bound) {
+      throw elsewhere();
+    }
     return location;
+  }
+
+  private static String ownBack(
+      String location, URI uri, Target target, String authority, boolean bound) throws AppBrokeOff {
+    if (isApp(uri, target)) {
+      return tail(uri, pathOf(uri));
+    }
+    boolean relative = uri.getRawAuthority() == null && uri.getScheme() == null;
+    if (!bound || relative) {
+      return location;
+    }
+    if (!authority.equalsIgnoreCase(uri.getRawAuthority())) {
+      throw elsewhere();
+    }
+    // Without the scheme: nobody is led from TLS to plaintext.
+    return tail(uri, pathOf(uri));
+  }
+
+  private static AppBrokeOff elsewhere() {
+    return new AppBrokeOff(
+        "it sends clients on to another host, where the token in a header of this request would go"
+            + " too; send the token as Authorization: Bearer");
   }
 
   private static String pathOf(URI uri) {

@@ -13,4 +13,10 @@ public record PublicAddress(String fixed) {
     }
     return (exchange.secure() ? "https://" : "http://") + exchange.authority();
   }
+
+  /** Whether an authority has the host that links begin with. */
+  public boolean isAt(String authority) {
+    String[] parts = fixed.split("/", 4);
+    return parts.length > 2 && HostGuard.nameOf(parts[2]).equals(HostGuard.nameOf(authority));
+  }
 }

@@ -1,11 +1,14 @@
 package dev.carrel.server.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.RawClient;
 import dev.carrel.server.SharedServer;
+import dev.carrel.server.http.PublicAddress;
+import dev.carrel.server.http.SandboxHosts.Place;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -127,7 +130,22 @@ class HostileAppTest {
           "//" + here + "/api/v1/sandboxes",
           "http://localhost:" + server.port() + "/api/v1/sandboxes",
           "http://LOCALHOST:" + server.port() + "/",
-          "http://127.1.2.3:" + server.port() + "/"
+          "http://127.1.2.3:" + server.port() + "/",
+          "http://x@" + here + "/api/v1/sandboxes",
+          "http://x:y@" + here + "/api/v1/sandboxes",
+          "http://example.com@" + here + "/api/v1/sandboxes",
+          "http://127.1:" + server.port() + "/",
+          "http://2130706433:" + server.port() + "/",
+          "http://0x7f.1:" + server.port() + "/",
+          "http://0x7f000001:" + server.port() + "/",
+          "http://0177.0.0.1:" + server.port() + "/",
+          "http://127.0.0.01:" + server.port() + "/",
+          "http://%31%32%37.0.0.1:" + server.port() + "/",
+          "http://localhost.:" + server.port() + "/",
+          "http://any.localhost:" + server.port() + "/",
+          "http://0.0.0.0:" + server.port() + "/",
+          "http://[0:0::1]:" + server.port() + "/",
+          "http://[::ffff:127.0.0.1]:" + server.port() + "/"
         }) {
       try (ScriptedApp app =
           ScriptedApp.saying("HTTP/1.1 307 Go\r\nLocation: " + place + "\r\n\r\n")) {
@@ -171,6 +189,66 @@ class HostileAppTest {
       assertThat(get(app, ""))
           .containsIgnoringCase("location: /app/" + id + "/" + app.port() + "/a\r\n");
     }
+  }
+
+  @Test
+  void aClientIsNotSentOnToWhatItAskedOrToThePublicAddress() throws Exception {
+    var target = new Target(new Place(new SandboxId(id), 80), "/app/x/80", "/", "", false);
+    var address = new PublicAddress("https://Desk.example:8443/base");
+    var locations = new Locations(address::isAt);
+    for (String place : new String[] {"http://asked.example/api", "https://desk.example/api"}) {
+      assertThatThrownBy(() -> locations.back(place, target, "Asked.example:81", false))
+          .isInstanceOf(AppBrokeOff.class)
+          .hasMessageContaining("of this server");
+    }
+    assertThat(locations.back("https://other.example", target, "asked.example", false))
+        .isEqualTo("https://other.example");
+    assertThat(locations.back("http://10.0.0.7/", target, "asked.example", false))
+        .isEqualTo("http://10.0.0.7/");
+    String forwarded = "http://asked.example/app/x/80/";
+    assertThat(locations.back(forwarded + "a?b", target, "asked.example", false))
+        .isEqualTo("/app/x/80/a?b");
+    assertThatThrownBy(() -> locations.back(forwarded + "%2e./81", target, "asked.example", false))
+        .isInstanceOf(AppBrokeOff.class);
+  }
+
+  @Test
+  void aTokenInAHeaderOfOursIsNotSentOnToOthers() throws Exception {
+    String elsewhere = "HTTP/1.1 302 Go\r\nLocation: https://example.com/a\r\n\r\n";
+    String traffic = server.control().accessTokens().ofTraffic(new SandboxId(id));
+    try (ScriptedApp app = ScriptedApp.saying(elsewhere)) {
+      for (String header :
+          new String[] {
+            "X-Carrel-Token: " + LiveServer.ADA,
+            "E2B-Traffic-Access-Token: " + traffic,
+            "X-API-Key: " + LiveServer.ADA
+          }) {
+        assertThat(get(app, header + "\r\n"))
+            .as(header)
+            .startsWith("HTTP/1.1 502")
+            .contains("another host");
+        assertThat(ownGet(app, header)).as(header).startsWith("HTTP/1.1 502");
+      }
+      assertThat(ownGet(app, "X-Mine: 1")).containsIgnoringCase("location: https://example.com/a");
+    }
+    try (ScriptedApp app = ScriptedApp.saying(elsewhere.replace("https://example.com", ""))) {
+      assertThat(get(app, "X-Carrel-Token: " + LiveServer.ADA + "\r\n"))
+          .containsIgnoringCase("location: /app/" + id + "/" + app.port() + "/a\r\n");
+      assertThat(ownGet(app, "X-Carrel-Token: " + LiveServer.ADA))
+          .containsIgnoringCase("location: /a\r\n");
+    }
+  }
+
+  private String ownGet(ScriptedApp app, String header) throws IOException {
+    String host = app.port() + "-" + id + ".localhost:" + server.port();
+    return send(
+        "GET / HTTP/1.1\r\nHost: "
+            + host
+            + "\r\nAuthorization: Bearer "
+            + LiveServer.ADA
+            + "\r\n"
+            + header
+            + "\r\nConnection: close\r\n\r\n");
   }
 
   @Test

@@ -131,7 +131,7 @@ final class CellLines {
   }
 
   private void line(Object value) throws IOException {
-    out.write(Wire.bytes(value));
+    Wire.write(out, value);
     out.write('\n');
     out.flush();
   }

@@ -20,7 +20,7 @@ import java.util.Set;
 
 /** Files of the caller's sandbox. */
 final class FileRoutes {
-  private static final int MAX_READ = 16 << 20;
+  private static final int MAX_READ = 4 << 20;
   private static final int MAX_LISTED = 1000;
   private static final int MAX_MATCHES = 1000;
   private static final int USUAL_MATCHES = 100;
@@ -40,7 +40,8 @@ final class FileRoutes {
     try (FileDownload file = control.files().read(at.caller(), at.id(), path, null)) {
       if (file.length() > MAX_READ) {
         throw new SandboxException(
-            ErrorCode.TOO_LARGE, path + " is over the limit of " + MAX_READ + " bytes");
+                ErrorCode.TOO_LARGE, path + " is over the limit of " + MAX_READ + " bytes")
+            .withHint("GET /api/v1/sandboxes/ID/files has no such limit");
       }
       file.transferTo(bytes);
     }

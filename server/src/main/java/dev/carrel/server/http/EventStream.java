@@ -1,7 +1,7 @@
 package dev.carrel.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import java.io.ByteArrayOutputStream;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -15,12 +15,15 @@ import org.jspecify.annotations.Nullable;
 public final class EventStream {
   private static final byte[] KEEP_ALIVE = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
 
+  private static final int BUFFER = 64 * 1024;
+
+  /** Makes one write of an event, unless it is large. */
   private final OutputStream out;
+
   private final Duration keepAlive;
-  private final ByteArrayOutputStream buffer = new ByteArrayOutputStream(1024);
 
   EventStream(OutputStream out, Duration keepAlive) {
-    this.out = out;
+    this.out = new BufferedOutputStream(out, BUFFER);
     this.keepAlive = keepAlive;
   }
 
@@ -31,7 +34,7 @@ public final class EventStream {
 
   public void send(String event, Object data) throws IOException {
     begin("event: " + event);
-    Json.write(buffer, data);
+    Json.write(out, data);
     end();
   }
 
@@ -42,7 +45,7 @@ public final class EventStream {
    */
   public void send(String event, long id, Object data) throws IOException {
     begin("id: " + id + "\nevent: " + event);
-    Json.write(buffer, data);
+    Json.write(out, data);
     end();
   }
 
@@ -70,15 +73,14 @@ public final class EventStream {
    */
   public void message(@Nullable String id, Object data) throws IOException {
     begin(id == null ? "event: message" : "id: " + id + "\nevent: message");
-    Json.write(buffer, data);
+    Json.write(out, data);
     end();
   }
 
   /** Sends data alone, for those who look at nothing else. */
   public void data(Object data) throws IOException {
-    buffer.reset();
     ascii("data: ");
-    Json.write(buffer, data);
+    Json.write(out, data);
     end();
   }
 
@@ -93,27 +95,25 @@ public final class EventStream {
     out.flush();
   }
 
-  private void begin(String lines) {
-    buffer.reset();
+  private void begin(String lines) throws IOException {
     ascii(lines);
     ascii("\ndata: ");
   }
 
   private void text(String field, String value) throws IOException {
-    try (JsonGenerator json = Json.MAPPER.createGenerator(buffer)) {
+    try (JsonGenerator json = Json.MAPPER.createGenerator(out)) {
       json.writeStartObject();
       json.writeStringField(field, value);
       json.writeEndObject();
     }
   }
 
-  private void ascii(String text) {
-    buffer.writeBytes(text.getBytes(StandardCharsets.US_ASCII));
+  private void ascii(String text) throws IOException {
+    out.write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
   private void end() throws IOException {
     ascii("\n\n");
-    buffer.writeTo(out);
     out.flush();
   }
 }

@@ -16,6 +16,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -273,7 +274,17 @@ public final class Exchange {
 
   public void json(int newStatus, Object value) {
     response.header(HeaderNames.CONTENT_TYPE, JSON);
-    bytes(newStatus, Json.bytes(value));
+    if (isHead()) {
+      bytes(newStatus, Json.bytes(value));
+      return;
+    }
+    var answer = new JsonAnswer(this, newStatus);
+    try {
+      Json.write(answer, value);
+      answer.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   public void noContent() {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -35,6 +36,9 @@ public final class Json {
                           .maxStringLength(Integer.MAX_VALUE)
                           .build())
                   .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                  // What is written to goes on after a value.
+                  .disable(StreamWriteFeature.AUTO_CLOSE_TARGET)
+                  .disable(StreamWriteFeature.FLUSH_PASSED_TO_STREAM)
                   .build())
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
@@ -55,6 +59,7 @@ public final class Json {
     return MAPPER.valueToTree(value);
   }
 
+  /** Writes bit by bit; neither flushes nor closes. */
   static void write(OutputStream out, Object value) throws IOException {
     MAPPER.writeValue(out, value);
   }

@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class CodeRuns {
   private static final int TIMED_OUT = 124;
   private static final int MAX_SHOWN = 2000;
+  private static final int MAX_RESULT_SHOWN = 32 * 1024;
+  private static final int MAX_ALL_SHOWN = 128 * 1024;
 
   private final Control control;
   private final Sessions sessions;
@@ -146,10 +148,22 @@ final class CodeRuns {
     return withFigures(node, result.displayOutputs());
   }
 
-  /** Pictures and sounds as content of their own; in the text only a word of them. */
+  /**
+   * Pictures and sounds as content of their own; in the text only a word of them. What is long is
+   * whole in the structured form alone: as text within JSON it would be escaped twice.
+   */
   private static ToolResult withFigures(ObjectNode node, List<MimeBundle.Item> outputs) {
     var structured = node.putArray("display_outputs");
     ObjectNode told = node.deepCopy();
+    var room = new Room(MAX_ALL_SHOWN);
+    if (told.get("result") instanceof ObjectNode bundle) {
+      bundle
+          .properties()
+          .forEach(
+              item ->
+                  item.setValue(
+                      bundle.textNode(room.cut(item.getValue().textValue(), MAX_RESULT_SHOWN))));
+    }
     var words = told.putArray("display_outputs");
     var blocks = new ArrayList<ObjectNode>();
     for (MimeBundle.Item item : outputs) {
@@ -162,13 +176,33 @@ final class CodeRuns {
       } else if (item.mime().startsWith("audio/")) {
         blocks.add(Content.audio(item.mime(), data));
         word.put("data", "(audio, attached below)");
-      } else if (data.length() > MAX_SHOWN) {
-        word.put("data", data.substring(0, MAX_SHOWN) + "…");
       } else {
-        word.put("data", data);
+        word.put("data", room.cut(data, MAX_SHOWN));
       }
     }
     blocks.addFirst(Content.text(told.toString()));
     return new ToolResult(blocks, node, false);
+  }
+
+  /** How much more of what was shown fits the text. */
+  private static final class Room {
+    private int left;
+
+    Room(int left) {
+      this.left = left;
+    }
+
+    String cut(String text, int max) {
+      int end = Math.min(max, left);
+      if (text.length() <= end) {
+        left -= text.length();
+        return text;
+      }
+      if (end > 0 && Character.isHighSurrogate(text.charAt(end - 1))) {
+        end--;
+      }
+      left -= end;
+      return text.substring(0, end) + "…";
+    }
   }
 }

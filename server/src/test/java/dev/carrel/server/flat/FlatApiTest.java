@@ -104,6 +104,17 @@ class FlatApiTest {
   }
 
   @Test
+  void aLargeFileIsReadInPiecesAndATooLargeOneNotAtAll() {
+    data("/v1/bash/exec", "{\"command\":\"head -c 4194304 /dev/zero > large\"}");
+    Answer answer = server.post("/v1/file/read", "{\"file\":\"large\"}");
+    assertThat(answer.header("Transfer-Encoding")).isEqualTo("chunked");
+    assertThat(answer.json().at("/data/content").asText()).hasSize(4 << 20);
+    data("/v1/bash/exec", "{\"command\":\"echo >> large\"}");
+    refused(500, "over the limit", "/v1/file/read", "{\"file\":\"large\"}");
+    data("/v1/file/delete", "{\"path\":\"large\"}");
+  }
+
+  @Test
   void filesAreWrittenReadMovedAndRemoved() {
     data("/v1/file/mkdir", "{\"path\":\"flat/deep\"}");
     data("/v1/file/write", "{\"file\":\"flat/a\",\"content\":\"\"}");

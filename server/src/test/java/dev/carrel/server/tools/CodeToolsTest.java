@@ -87,6 +87,28 @@ class CodeToolsTest {
   }
 
   @Test
+  void aLargeResultIsWholeInTheStructuredFormAlone() {
+    String code =
+        """
+        class Large:
+            def _repr_html_(self):
+                return chr(1) * 2_000_000
+        Large()
+        """;
+    JsonNode result = mcp.call("execute_code", "{\"code\":" + McpClient.quoted(code) + "}");
+    assertThat(result.at("/structuredContent/result/text~1html").asText()).hasSize(2_000_000);
+    assertThat(result.at("/content/0/text").asText()).hasSizeLessThan(1_000_000).contains("…");
+  }
+
+  @Test
+  void manyDisplaysDoNotAddUpInTheText() {
+    String code = "for i in range(500): display(chr(1) * 2000)";
+    JsonNode result = mcp.call("execute_code", "{\"code\":" + McpClient.quoted(code) + "}");
+    assertThat(result.at("/structuredContent/display_outputs")).hasSizeGreaterThan(100);
+    assertThat(result.at("/content/0/text").asText()).hasSizeLessThan(1_000_000);
+  }
+
+  @Test
   void aCommandTellsItsExitCodeAndBothStreams() {
     String session = session("python");
     JsonNode result =

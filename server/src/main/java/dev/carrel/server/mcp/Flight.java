@@ -3,6 +3,7 @@ package dev.carrel.server.mcp;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +18,7 @@ final class Flight {
   private final Outbox outbox;
   private final Work work;
   private final Thread thread;
-  private volatile boolean cancelled;
+  private final AtomicBoolean cancelled = new AtomicBoolean();
   private volatile int status = 200;
 
   /** Makes the result of a request. */
@@ -64,8 +65,10 @@ final class Flight {
 
   /** Ends it without an answer; what it runs in a sandbox is killed. */
   void cancel() {
-    cancelled = true;
-    thread.interrupt();
+    // Once only: a second interrupt would break the clean-up that the first one began.
+    if (cancelled.compareAndSet(false, true)) {
+      thread.interrupt();
+    }
   }
 
   private void run() {
@@ -77,7 +80,7 @@ final class Flight {
     } catch (Exception e) {
       answer = failed(e);
     }
-    if (cancelled) {
+    if (cancelled.get()) {
       outbox.abandon();
     } else {
       outbox.finish(answer);

@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.sandbox.Caller;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class LegacySession implements AutoCloseable {
   private static final int MAX_FLIGHTS = 64;
   private static final int KEPT_STREAMS = 32;
+  private static final long KEPT_WEIGHT = 4 << 20;
   private static final Duration PERSON = Duration.ofMinutes(10);
 
   private final String id;
@@ -32,8 +31,7 @@ final class LegacySession implements AutoCloseable {
   private final Map<String, Flight> flights = new ConcurrentHashMap<>();
   private final Map<String, CompletableFuture<JsonNode>> questions = new ConcurrentHashMap<>();
   private final Subscriptions subscriptions = new Subscriptions();
-  private final Map<String, Flight> streams = new LinkedHashMap<>();
-  private final Deque<String> streamOrder = new ArrayDeque<>();
+  private final LinkedHashMap<String, Flight> streams = new LinkedHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private final Catalog.Listening news;
   private volatile @Nullable LogLevel logLevel;
@@ -96,6 +94,7 @@ final class LegacySession implements AutoCloseable {
             () -> {
               flights.remove(key);
               used();
+              forgetSurplus();
             });
     if (flights.putIfAbsent(key, flight) != null) {
       throw RpcError.malformed(Protocol.INVALID_REQUEST, "this id is in use");
@@ -170,11 +169,23 @@ final class LegacySession implements AutoCloseable {
   synchronized String keep(Flight flight) {
     String name = Long.toString(numbers.incrementAndGet());
     streams.put(name, flight);
-    streamOrder.add(name);
-    if (streamOrder.size() > KEPT_STREAMS) {
-      streams.remove(streamOrder.remove());
+    if (streams.size() > KEPT_STREAMS) {
+      streams.pollFirstEntry();
     }
+    forgetSurplus();
     return name;
+  }
+
+  /** Forgets the oldest streams that have ended while all together are too large. */
+  private synchronized void forgetSurplus() {
+    long kept = streams.values().stream().mapToLong(flight -> flight.outbox().weight()).sum();
+    for (var oldest = streams.values().iterator(); oldest.hasNext() && kept > KEPT_WEIGHT; ) {
+      Outbox outbox = oldest.next().outbox();
+      if (outbox.isFinished()) {
+        kept -= outbox.weight();
+        oldest.remove();
+      }
+    }
   }
 
   synchronized @Nullable Flight kept(String name) {

@@ -242,6 +242,7 @@ public final class McpRoutes implements AutoCloseable {
         seen = item.number();
         events.message(name == null ? null : name + "." + seen, item.message());
         if (item.last()) {
+          outbox.delivered();
           return;
         }
       } else if (outbox.isOver(seen, hangUps)) {

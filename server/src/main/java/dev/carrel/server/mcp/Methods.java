@@ -256,7 +256,10 @@ final class Methods {
       String text =
           new String(Base64.getUrlDecoder().decode(cursor.asText()), StandardCharsets.US_ASCII);
       if (text.startsWith("from:")) {
-        return Integer.parseUnsignedInt(text.substring("from:".length()));
+        int offset = Integer.parseInt(text.substring("from:".length()));
+        if (offset >= 0) {
+          return offset;
+        }
       }
     } catch (IllegalArgumentException notOurs) {
       // Told below.

@@ -1,30 +1,36 @@
 package dev.carrel.server.mcp;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The messages of one stream to a client, numbered, in order, kept for a client who comes back. One
- * writes, one reads. What is kept is bounded: of more, the oldest notifications are dropped.
+ * writes, one reads. What is kept of notifications is bounded: of more, the oldest are dropped.
  */
 final class Outbox {
   private static final int MAX_ITEMS = 1024;
+  private static final int MAX_NOTICES_WEIGHT = 1 << 20;
 
   private final Deque<Item> items = new ArrayDeque<>();
   private long last;
   private boolean finished;
   private long hungUp;
+  private long weight;
+  private long noticesWeight;
 
   /**
    * A message.
    *
    * @param last whether nothing follows
+   * @param weight about as many characters as it has
    */
-  record Item(long number, ObjectNode message, boolean last, boolean droppable) {}
+  record Item(long number, ObjectNode message, boolean last, boolean droppable, long weight) {}
 
   /** Something the client could do without, such as how far a call is. */
   synchronized void notice(ObjectNode message) {
@@ -62,16 +68,53 @@ final class Outbox {
       return;
     }
     finished = end;
-    items.add(new Item(++last, message, end, droppable));
-    if (items.size() > MAX_ITEMS) {
-      for (Iterator<Item> oldest = items.iterator(); oldest.hasNext(); ) {
-        if (oldest.next().droppable) {
-          oldest.remove();
-          break;
-        }
+    var item = new Item(++last, message, end, droppable, weigh(message));
+    items.add(item);
+    weight += item.weight;
+    noticesWeight += droppable ? item.weight : 0;
+    dropNotices(MAX_ITEMS, MAX_NOTICES_WEIGHT);
+    notifyAll();
+  }
+
+  /** Drops the oldest notices until no more is left than this, or no notice is. */
+  private void dropNotices(int maxItems, long maxWeight) {
+    for (Iterator<Item> oldest = items.iterator();
+        oldest.hasNext() && (items.size() > maxItems || noticesWeight > maxWeight); ) {
+      Item item = oldest.next();
+      if (item.droppable) {
+        oldest.remove();
+        weight -= item.weight;
+        noticesWeight -= item.weight;
       }
     }
-    notifyAll();
+  }
+
+  private static long weigh(JsonNode node) {
+    long sum = node.isTextual() ? node.textValue().length() : 8;
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      sum += field.getKey().length() + weigh(field.getValue());
+    }
+    if (node.isArray()) {
+      for (JsonNode element : node) {
+        sum += weigh(element);
+      }
+    }
+    return sum;
+  }
+
+  /** The reader has the last message: who comes back can do without the notices before it. */
+  synchronized void delivered() {
+    dropNotices(0, 0);
+  }
+
+  /** About as many characters as are kept. */
+  synchronized long weight() {
+    return weight;
+  }
+
+  /** Whether nothing more will be added. */
+  synchronized boolean isFinished() {
+    return finished;
   }
 
   /**

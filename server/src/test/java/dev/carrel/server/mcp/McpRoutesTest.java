@@ -13,6 +13,8 @@ import java.io.InputStream;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -158,6 +160,38 @@ class McpRoutesTest {
     assertThat(rest.messages().getFirst().at("/params/message").asText()).isEqualTo("down\n");
     assertThat(rest.result().at("/content/0/text").asText()).isEqualTo("up\ndown\n");
     assertThat(rest.last().get("id").asInt()).isEqualTo(5);
+  }
+
+  @Test
+  void anAnswerThatIsTooLargeToKeepIsNotKept() throws IOException {
+    mcp.initialize("{}");
+    String code =
+        "print('up', flush=True)\\nclass L:\\n def _repr_html_(s): return 'x' * 5_000_000\\nL()";
+    String call =
+        "{\"name\":\"execute_code\",\"arguments\":{\"code\":\"%s\"},\"_meta\":{\"progressToken\":1}}"
+            .formatted(code);
+    String seen;
+    try (var events =
+        new EventReader(
+            server.stream(mcp.legacyRequest(McpClient.message(6, "tools/call", call))).body())) {
+      seen = events.next("message").id();
+      assertThat(events.rest().getLast().data().has("result")).isTrue();
+    }
+    HttpRequest again = ofSession("GET").header("Last-Event-ID", seen).build();
+    Eventually.until("the stream is forgotten", () -> server.stream(again).statusCode() == 400);
+  }
+
+  @Test
+  void aCursorThatIsNoneOfOursIsRefused() {
+    for (String offset : new String[] {"-1", "4294967295", "99999999999", "x", "1000000"}) {
+      String cursor =
+          Base64.getUrlEncoder()
+              .withoutPadding()
+              .encodeToString(("from:" + offset).getBytes(StandardCharsets.US_ASCII));
+      assertThat(mcp.modern("tools/list", "{\"cursor\":\"" + cursor + "\"}").error())
+          .as(offset)
+          .isEqualTo(Protocol.INVALID_PARAMS);
+    }
   }
 
   @Test

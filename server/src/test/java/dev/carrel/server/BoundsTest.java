@@ -126,7 +126,9 @@ public class BoundsTest {
   @Test
   void brokenChunksAreUnreadable() throws IOException {
     for (String body :
-        new String[] {"zz\r\n", "\r\n", "5\r\nabcdefg\r\n0\r\n\r\n", "f".repeat(300)}) {
+        new String[] {
+          "zz\r\n", "\r\n", "5\r\nabcdefg\r\n0\r\n\r\n", "5\rx", "5\nabcde", "f".repeat(300)
+        }) {
       try (var client = new RawClient(server.port())) {
         client.send(head("POST", sandbox + "/exec", "Transfer-Encoding: chunked"));
         client.send(body);

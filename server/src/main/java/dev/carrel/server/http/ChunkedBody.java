@@ -92,7 +92,12 @@ final class ChunkedBody extends InputStream {
 
   private String line() {
     DataReader reader = connection.reader();
-    int end = reader.findNewLine(MAX_LINE);
+    int end;
+    try {
+      end = reader.findNewLine(MAX_LINE);
+    } catch (DataReader.IncorrectNewLineException e) {
+      throw HttpProblem.unreadable("body", "a chunk's first line does not end in CR and LF");
+    }
     if (end >= MAX_LINE) {
       throw HttpProblem.unreadable("body", "a chunk's first line is too long");
     }

@@ -17,6 +17,7 @@ import dev.carrel.protocols.process.StartResponse;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.InputStream;
 import java.net.http.HttpClient;
@@ -27,7 +28,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -110,6 +113,34 @@ class E2bApiTest {
     assertThat(inside(id, "", "/files?path=x", "text/plain", new byte[0]).statusCode())
         .isEqualTo(401);
     assertThat(inside(id, "", "/contexts", "application/json", EMPTY).statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void aBodyThatIsNoWholeGzipIsUnreadable() throws Exception {
+    JsonNode made = create(key("acme"));
+    var packed = new ByteArrayOutputStream();
+    try (var gzip = new GZIPOutputStream(packed)) {
+      gzip.write(new byte[100_000]);
+    }
+    byte[] whole = packed.toByteArray();
+    byte[] corrupt = whole.clone();
+    corrupt[whole.length - 5] ^= 1;
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(server.uri("/files?path=packed"))
+            .header("E2b-Sandbox-Id", made.get("sandboxID").asText())
+            .header("E2b-Sandbox-Port", "49983")
+            .header("X-Access-Token", made.get("envdAccessToken").asText())
+            .header("Content-Type", "application/octet-stream")
+            .header("Content-Encoding", "gzip");
+    for (byte[] body :
+        List.of(new byte[0], new byte[20], Arrays.copyOf(whole, whole.length / 2), corrupt)) {
+      HttpRequest sent = request.POST(BodyPublishers.ofByteArray(body)).build();
+      assertThat(client.send(sent, BodyHandlers.ofString()).statusCode())
+          .as("%d bytes", body.length)
+          .isEqualTo(400);
+    }
+    HttpRequest sent = request.POST(BodyPublishers.ofByteArray(whole)).build();
+    assertThat(client.send(sent, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
   }
 
   @Test

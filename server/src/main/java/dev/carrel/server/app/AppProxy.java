@@ -62,11 +62,12 @@ final class AppProxy {
     boolean upgrade = exchange.wantsWebSocket();
     Redaction redaction = app.redaction();
     byte[] head = new RequestHead(exchange, target, door).bytes(upgrade, redaction.active());
-    app.write(ByteBuffer.wrap(head));
+    var output = new AppOutput(app, AppOutput.PATIENCE);
+    output.write(head);
     var sent = new CountDownLatch(1);
     boolean hasBody = exchange.contentLength().orElse(1) > 0;
     if (hasBody) {
-      exchange.readElsewhere(() -> send(exchange, app, sent));
+      exchange.readElsewhere(() -> send(exchange, output, sent));
     } else {
       sent.countDown();
       exchange.cancelWhenClientLeaves();
@@ -74,7 +75,7 @@ final class AppProxy {
     var in = new AppInput(app);
     AnswerHead answer = AnswerHead.read(in);
     if (answer.status() == 101) {
-      switchOver(exchange, answer, in, app, upgrade && !hasBody);
+      switchOver(exchange, answer, in, output, upgrade && !hasBody);
     }
     headers.copy(answer, exchange, target, redaction);
     boolean live = pass(exchange, answer, in, redaction, hasBody);
@@ -86,7 +87,7 @@ final class AppProxy {
   }
 
   /** Sends the body on. When the app wants no more of it, the rest is read and dropped. */
-  private static void send(Exchange exchange, PortStream app, CountDownLatch sent) {
+  private static void send(Exchange exchange, AppOutput app, CountDownLatch sent) {
     boolean chunked = exchange.contentLength().isEmpty();
     byte[] piece = new byte[PIECE];
     boolean wanted = true;
@@ -106,7 +107,7 @@ final class AppProxy {
     }
   }
 
-  private static boolean sendPiece(PortStream app, byte[] piece, int count, boolean chunked) {
+  private static boolean sendPiece(AppOutput app, byte[] piece, int count, boolean chunked) {
     if (!chunked) {
       return sendQuietly(app, piece, count);
     }
@@ -117,9 +118,9 @@ final class AppProxy {
   }
 
   /** False when the app takes no more. */
-  private static boolean sendQuietly(PortStream app, byte[] bytes, int count) {
+  private static boolean sendQuietly(AppOutput app, byte[] bytes, int count) {
     try {
-      app.write(ByteBuffer.wrap(bytes, 0, count));
+      app.write(bytes, count);
       return true;
     } catch (IOException e) {
       return false;
@@ -174,7 +175,7 @@ final class AppProxy {
 
   /** Both ends speak WebSocket from now on, with each other. */
   private static void switchOver(
-      Exchange exchange, AnswerHead answer, AppInput in, PortStream app, boolean wanted)
+      Exchange exchange, AnswerHead answer, AppInput in, AppOutput app, boolean wanted)
       throws IOException {
     String key = exchange.header(WebSocket.KEY).map(String::strip).orElse("");
     // Else somebody between here and the client could be made to believe in a switch.
@@ -189,9 +190,7 @@ final class AppProxy {
     for (String name : new String[] {"Sec-WebSocket-Protocol", "Sec-WebSocket-Extensions"}) {
       answer.find(name).ifPresent(value -> head.append("\r\n" + name + ": " + value));
     }
-    OutputStream out =
-        exchange.switchProtocols(
-            head.append("\r\n\r\n").toString(), bytes -> app.write(ByteBuffer.wrap(bytes)));
+    OutputStream out = exchange.switchProtocols(head.append("\r\n\r\n").toString(), app::write);
     byte[] piece = new byte[PIECE];
     for (int count; (count = in.read(piece, 0, piece.length)) >= 0; ) {
       out.write(piece, 0, count);

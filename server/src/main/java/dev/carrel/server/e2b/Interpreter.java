@@ -28,6 +28,7 @@ final class Interpreter {
   private final DataPlane plane;
   private final Sandboxes sandboxes;
   private final Contexts contexts;
+  private final Turns turns = new Turns();
 
   Interpreter(DataPlane plane, Sandboxes sandboxes, Contexts contexts) {
     this.plane = plane;
@@ -53,24 +54,26 @@ final class Interpreter {
       throw SandboxException.invalid("language", "goes with no context, which has one already");
     }
     ContextId id = context == null ? null : new ContextId(context);
-    Language spoken =
-        id != null
-            ? contexts.get(target.caller, target.sandbox, id).language()
-            : language(language);
+    Context known = id == null ? null : contexts.get(target.caller, target.sandbox, id);
+    Language spoken = known == null ? language(language) : known.language();
+    Object which = known == null || known.isDefault() ? spoken : known.id();
     Map<String, String> variables = fields.stringMap("env_vars");
     String code = fields.string("code", "");
     exchange.cancelWhenClientLeaves();
-    if (variables == null || variables.isEmpty()) {
-      run(exchange, target, cell(code, spoken, id));
-      return;
-    }
-    var set = new Variables(spoken, variables, target.about.envVars());
-    contexts.execute(target.caller, target.sandbox, cell(set.set(), spoken, id));
-    try {
-      run(exchange, target, cell(code, spoken, id));
-    } finally {
-      exchange.settle();
-      contexts.execute(target.caller, target.sandbox, cell(set.reset(), spoken, id));
+    boolean plain = variables == null || variables.isEmpty();
+    try (var _ = turns.take(new Turns.Key(target.sandbox, which), !plain)) {
+      if (plain) {
+        run(exchange, target, cell(code, spoken, id));
+        return;
+      }
+      var set = new Variables(spoken, variables, target.about.envVars());
+      try {
+        contexts.execute(target.caller, target.sandbox, cell(set.set(), spoken, id));
+        run(exchange, target, cell(code, spoken, id));
+      } finally {
+        exchange.settle();
+        contexts.execute(target.caller, target.sandbox, cell(set.reset(), spoken, id));
+      }
     }
   }
 

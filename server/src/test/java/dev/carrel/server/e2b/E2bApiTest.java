@@ -16,10 +16,12 @@ import dev.carrel.protocols.process.StartRequest;
 import dev.carrel.protocols.process.StartResponse;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -141,6 +143,34 @@ class E2bApiTest {
     }
     HttpRequest sent = request.POST(BodyPublishers.ofByteArray(whole)).build();
     assertThat(client.send(sent, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aCellSeesNoVariablesOfTheCellBeforeIt() throws Exception {
+    JsonNode made = create(key("acme"));
+    String slow =
+        "{\"code\":\"import os, time\\nprint(os.environ['MINE'], flush=True)\\ntime.sleep(2)\","
+            + "\"env_vars\":{\"MINE\":\"secret\"}}";
+    HttpResponse<InputStream> first =
+        client.send(execute(made, slow), BodyHandlers.ofInputStream());
+    try (var lines =
+        new BufferedReader(new InputStreamReader(first.body(), StandardCharsets.UTF_8))) {
+      assertThat(lines.readLine()).contains("secret");
+      String next = "{\"code\":\"import os\\nos.environ.get('MINE', 'nothing')\"}";
+      assertThat(client.send(execute(made, next), BodyHandlers.ofString()).body())
+          .contains("nothing")
+          .doesNotContain("secret");
+    }
+  }
+
+  private HttpRequest execute(JsonNode sandbox, String body) {
+    return HttpRequest.newBuilder(server.uri("/execute"))
+        .POST(BodyPublishers.ofString(body))
+        .header("E2b-Sandbox-Id", sandbox.get("sandboxID").asText())
+        .header("E2b-Sandbox-Port", "49999")
+        .header("X-Access-Token", sandbox.get("envdAccessToken").asText())
+        .header("Content-Type", "application/json")
+        .build();
   }
 
   @Test

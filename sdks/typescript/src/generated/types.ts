@@ -2491,6 +2491,7 @@ export interface ApprovalOptions {
   sandboxId?: string | undefined;
   namespace?: string | undefined;
   scope?: "once" | "sandbox" | "namespace" | undefined;
+  /** Without control characters other than line ends and tabs. */
   reason?: string | undefined;
   expiresSeconds?: number | undefined;
   waitSeconds?: number | undefined;

@@ -2984,6 +2984,7 @@ class ApprovalOptions(TypedDict, total=False):
     namespace: str
     scope: Literal["once", "sandbox", "namespace"]
     reason: str
+    """Without control characters other than line ends and tabs."""
     expires_seconds: int
     wait_seconds: int
 

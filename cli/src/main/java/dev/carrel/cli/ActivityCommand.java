@@ -52,10 +52,10 @@ final class ActivityCommand implements Callable<Integer> {
             List.of(
                 TIME.format(item.at()),
                 item.kind(),
-                item.subject() == null ? "" : shortened(item.subject()),
+                item.subject() == null ? "" : console.safe(shortened(item.subject())),
                 item.exitCode() == null ? item.outcome() : item.outcome() + " " + item.exitCode(),
                 item.durationMs() == null ? "" : "%.0f ms".formatted(item.durationMs()),
-                item.principal()));
+                console.safe(item.principal())));
       }
       console.table(List.of("AT", "WHAT", "SUBJECT", "OUTCOME", "TOOK", "BY"), rows);
     }

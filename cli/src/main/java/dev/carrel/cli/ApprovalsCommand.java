@@ -215,11 +215,11 @@ final class ApprovalsCommand extends CommandGroup {
                   approval.id(),
                   approval.status(),
                   approval.kind(),
-                  approval.subject(),
+                  console.safe(approval.subject()),
                   approval.scope(),
                   approval.sandboxId() == null ? approval.namespace() : approval.sandboxId(),
-                  approval.requester(),
-                  approval.reason()));
+                  console.safe(approval.requester()),
+                  console.safe(approval.reason().replaceAll("\\s+", " "))));
         }
       }
     }

@@ -279,7 +279,7 @@ final class HostCommand extends CommandGroup {
         access.folders().forEach(folder -> rows.add(List.of("read", folder, "")));
         access.writableFolders().forEach(folder -> rows.add(List.of("write", folder, "")));
         for (ApprovalInfo approval : access.approvals()) {
-          rows.add(List.of(approval.status(), approval.subject(), approval.id()));
+          rows.add(List.of(approval.status(), console.safe(approval.subject()), approval.id()));
         }
         console.table(List.of("RULE", "WHAT", "APPROVAL"), rows);
       }

@@ -2,17 +2,27 @@ package dev.carrel.cli;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
-/** Rows in aligned columns. Colours in cells do not disturb the alignment. */
+/**
+ * Rows in aligned columns. Our own colours in cells do not disturb the alignment; any other control
+ * character shows as a question mark, since what cells hold often comes from a sandbox.
+ */
 final class Table {
+  private static final String COLOUR = "\033\\[(?:0|1|2|31|32|33)m";
+  private static final Pattern CONTROL =
+      Pattern.compile("[\\x00-\\x1a\\x1c-\\x1f\\x7f-\\x9f]|(?!" + COLOUR + ")\033");
+
   private final List<List<String>> rows = new ArrayList<>();
 
   Table(List<String> head, List<List<String>> body) {
     if (!head.isEmpty()) {
       rows.add(head);
     }
-    rows.addAll(body);
+    for (List<String> row : body) {
+      rows.add(row.stream().map(cell -> CONTROL.matcher(cell).replaceAll("?")).toList());
+    }
   }
 
   List<String> lines() {
@@ -43,7 +53,7 @@ final class Table {
   }
 
   private static int width(String cell) {
-    String plain = cell.replaceAll("\033\\[[0-9;]*m", "");
+    String plain = cell.replaceAll(COLOUR, "");
     return plain.codePointCount(0, plain.length());
   }
 }

@@ -350,6 +350,10 @@ public final class Approvals implements AutoCloseable {
     if (value.length() > MAX_TEXT) {
       throw SandboxException.invalid(field, "must have at most " + MAX_TEXT + " characters");
     }
+    // A person reads it in a terminal, where these could hide or replace what stands there.
+    if (value.codePoints().anyMatch(c -> Character.isISOControl(c) && c != '\n' && c != '\t')) {
+      throw SandboxException.invalid(field, "holds a control character");
+    }
   }
 
   private void requireRoom(String tenant) {

@@ -209,6 +209,14 @@ final class ApprovalsIT {
                 .ask(
                     ALICE,
                     new AskApproval(Kind.EGRESS, "a.net", null, null, Scope.ONCE, "", null)));
+    refused(
+        ErrorCode.INVALID_INPUT,
+        () ->
+            approvals()
+                .ask(
+                    ALICE,
+                    new AskApproval(
+                        Kind.EGRESS, "a.net", sandbox.id(), null, Scope.ONCE, "why\033[2K", null)));
     for (int i = 0; i < 100; i++) {
       ask(sandbox, Kind.EGRESS, "host" + i + ".net", Scope.SANDBOX);
     }

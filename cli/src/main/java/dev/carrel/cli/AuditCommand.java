@@ -128,8 +128,7 @@ final class AuditCommand implements Callable<Integer> {
 
   private void export(Audit audit, AuditFilter filter, String file) throws IOException {
     if (file.equals("-")) {
-      audit.export(filter, session.console().out());
-      session.console().out().flush();
+      audit.export(filter, session.console().bytes());
       return;
     }
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(Path.of(file)))) {

@@ -26,6 +26,10 @@ public final class Cli {
 
   static final int USAGE = 2;
   static final int INTERRUPTED = 130;
+
+  /** As a program in a pipe ends whose reader is gone. */
+  private static final int BROKEN_PIPE = 141;
+
   private static final String COMPLETION = "completion";
 
   // As their annotations say, which are not read for a command that is not called.
@@ -242,6 +246,9 @@ public final class Cli {
 
   private static int failure(Console console, Exception e) {
     switch (e) {
+      case Console.OutputLost _ -> {
+        return BROKEN_PIPE;
+      }
       case CommandFailure failure -> {
         console.error(String.valueOf(failure.getMessage()));
         failure.hint().ifPresent(console::hint);
@@ -260,7 +267,7 @@ public final class Cli {
     return FAILED;
   }
 
-  private static String describe(Exception e) {
+  static String describe(Exception e) {
     // The message of a file system's exception is the path alone.
     return e instanceof FileSystemException file
         ? file.getFile() + ": " + (file.getReason() == null ? kind(file) : file.getReason())

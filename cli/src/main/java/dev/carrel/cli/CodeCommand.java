@@ -175,7 +175,7 @@ final class CodeCommand implements Callable<Integer> {
             ? session.console().out()
             : session.console().err();
     stream.print(output.text());
-    stream.flush();
+    Console.requireRead(stream);
   }
 
   private void print(CodeError error) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.time.Instant;
 import java.util.List;
@@ -54,8 +55,34 @@ final class Console {
 
   void line(String text) {
     out.println(text);
-    out.flush();
+    requireRead(out);
   }
+
+  /** Standard output for what is not lines of text. */
+  OutputStream bytes() {
+    return new OutputStream() {
+      @Override
+      public void write(int one) {
+        write(new byte[] {(byte) one}, 0, 1);
+      }
+
+      @Override
+      public void write(byte[] bytes, int offset, int length) {
+        out.write(bytes, offset, length);
+        requireRead(out);
+      }
+    };
+  }
+
+  /** Flushes, and ends the command when nobody reads what it writes any more (head, less). */
+  static void requireRead(PrintStream stream) {
+    if (stream.checkError()) {
+      throw new OutputLost();
+    }
+  }
+
+  /** What was written could not be: its reader is gone, or its disk is full. */
+  static final class OutputLost extends RuntimeException {}
 
   void json(Object value) {
     try {

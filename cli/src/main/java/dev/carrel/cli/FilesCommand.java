@@ -4,12 +4,15 @@ import dev.carrel.sdk.FileEntry;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -119,8 +122,7 @@ final class FilesCommand extends CommandGroup {
         Sandbox sandbox = server.carrel().sandboxes().get(id);
         if ("-".equals(target)) {
           try (InputStream in = sandbox.files().read(path)) {
-            in.transferTo(console.out());
-            console.out().flush();
+            in.transferTo(console.bytes());
           }
           return 0;
         }
@@ -145,12 +147,32 @@ final class FilesCommand extends CommandGroup {
     }
 
     private long fetch(Sandbox sandbox, Path local) throws IOException {
-      // Beside the target first, so that a broken transfer leaves the old file.
-      Path draft = Path.of(local + ".part");
+      // A link stays one: what it leads to is written.
+      Path place = Files.isSymbolicLink(local) ? local.toRealPath() : local;
       try (Progress _ = session.console().progress("fetching " + path);
           InputStream in = sandbox.files().read(path)) {
-        long size = Files.copy(in, draft, StandardCopyOption.REPLACE_EXISTING);
-        Files.move(draft, local, StandardCopyOption.REPLACE_EXISTING);
+        return Files.exists(place) && !Files.isRegularFile(place)
+            ? pour(in, place)
+            : replace(in, place);
+      }
+    }
+
+    /** Into a device or a pipe, which must not be replaced by a file. */
+    private static long pour(InputStream in, Path place) throws IOException {
+      try (OutputStream out = Files.newOutputStream(place, StandardOpenOption.WRITE)) {
+        return in.transferTo(out);
+      }
+    }
+
+    /** Beside the target first, so that a broken transfer leaves the old file. */
+    private static long replace(InputStream in, Path place) throws IOException {
+      Path draft = place.resolveSibling(".carrel-" + UUID.randomUUID() + ".part");
+      try {
+        long size = Files.copy(in, draft);
+        if (Files.exists(place)) {
+          Files.setPosixFilePermissions(draft, Files.getPosixFilePermissions(place));
+        }
+        Files.move(draft, place, StandardCopyOption.REPLACE_EXISTING);
         return size;
       } finally {
         Files.deleteIfExists(draft);

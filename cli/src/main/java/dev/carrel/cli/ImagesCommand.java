@@ -173,7 +173,7 @@ final class ImagesCommand extends CommandGroup {
         ImageLock lock = server.carrel().images().lock(name);
         if (file == null) {
           console.out().print(ImageLockFile.text(lock));
-          console.out().flush();
+          Console.requireRead(console.out());
           return 0;
         }
         Files.writeString(file, ImageLockFile.text(lock));

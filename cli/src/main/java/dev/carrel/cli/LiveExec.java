@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class LiveExec {
   private static final int CHUNK = 64 * 1024;
-  private static final int BROKEN_PIPE = 141;
 
   /** What a server allows unless it was told otherwise. */
   private static final Duration LONG = Duration.ofHours(1);
@@ -175,11 +174,7 @@ final class LiveExec {
               case STDERR -> console.err();
             };
         stream.write(output.bytes(), 0, output.bytes().length);
-        stream.flush();
-        if (stream.checkError()) {
-          // Whoever read our output is gone (head, less): end as a program in a pipe does.
-          System.exit(BROKEN_PIPE);
-        }
+        Console.requireRead(stream);
       }
 
       @Override

@@ -184,7 +184,7 @@ final class SkillsCommand extends CommandGroup {
         if (file != null) {
           byte[] content = server.carrel().skills().read(skill, file);
           console.out().writeBytes(content);
-          console.out().flush();
+          Console.requireRead(console.out());
           return 0;
         }
         SkillInfo info = server.carrel().skills().get(skill);

@@ -23,7 +23,10 @@ public final class Main {
       err.println("carrel: " + e.getMessage());
       code = Cli.FAILED;
     }
-    out.flush();
+    if (out.checkError() && code == 0) {
+      err.println("carrel: standard output could not be written");
+      code = Cli.FAILED;
+    }
     err.flush();
     System.exit(code);
   }

@@ -12,6 +12,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -97,6 +98,53 @@ class CommandLineIT {
     assertThat(desk.carrel("import", other, id + ":d", "--json").out())
         .contains("\"success\" : true");
     assertThat(desk.carrel("exec", other, "--", "cat", "d/in.txt").out()).isEqualTo("1\n");
+  }
+
+  @Test
+  void whatIsFetchedReplacesNothingButTheFileThatIsNamed() throws Exception {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    desk.carrel("exec", id, "--", "sh", "-c", "echo new > f");
+    Path file = Files.writeString(folder.resolve("kept.txt"), "old");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r-----"));
+    Path link = Files.createSymbolicLink(folder.resolve("link.txt"), file);
+    Path mine = Files.writeString(folder.resolve("link.txt.part"), "mine");
+
+    assertThat(desk.carrel("files", "get", id, "f", link.toString()).code()).isZero();
+
+    assertThat(link).isSymbolicLink();
+    assertThat(file).hasContent("new\n");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-r-----");
+    assertThat(mine).hasContent("mine");
+
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Process reader = new ProcessBuilder("cat", pipe.toString()).start();
+    try {
+      assertThat(desk.carrel("files", "get", id, "f", pipe.toString()).code()).isZero();
+      assertThat(Files.isRegularFile(pipe)).isFalse();
+      assertThat(reader.inputReader().readLine()).isEqualTo("new");
+    } finally {
+      reader.destroy();
+    }
+  }
+
+  @Test
+  void aCommandWhoseOutputNobodyReadsEnds() {
+    String id = desk.carrel("sandbox", "create", "-q").out().strip();
+    desk.carrel("exec", id, "--", "sh", "-c", "echo text > f");
+
+    assertThat(desk.carrelUnread("files", "get", id, "f", "-").code()).isEqualTo(141);
+    assertThat(desk.carrelUnread("audit", "--export", "-").code()).isEqualTo(141);
+    assertThat(desk.carrelUnread("code", id, "-l", "bash", "-c", "echo 1").code()).isEqualTo(141);
+    assertThat(desk.carrelUnread("exec", id, "--", "echo", "1").code()).isEqualTo(141);
+    assertThat(desk.carrelUnread("events", "--follow", "--after", "0"))
+        .satisfies(
+            ended -> {
+              assertThat(ended.code()).isEqualTo(141);
+              assertThat(ended.out().lines()).hasSize(1);
+              assertThat(ended.err()).isEmpty();
+            });
   }
 
   @Test

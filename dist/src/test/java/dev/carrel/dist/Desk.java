@@ -57,7 +57,22 @@ final class Desk {
   }
 
   Outcome carrelWith(byte[] input, String... arguments) {
-    var out = new ByteArrayOutputStream();
+    return carrelWith(input, new ByteArrayOutputStream(), arguments);
+  }
+
+  /** With the reader of standard output gone. */
+  Outcome carrelUnread(String... arguments) {
+    var unread =
+        new ByteArrayOutputStream() {
+          @Override
+          public void flush() throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    return carrelWith(new byte[0], unread, arguments);
+  }
+
+  private Outcome carrelWith(byte[] input, ByteArrayOutputStream out, String... arguments) {
     var err = new ByteArrayOutputStream();
     int code =
         new Cli(

@@ -1,5 +1,6 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.ExecStream;
@@ -12,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -131,14 +133,24 @@ final class RunCommand implements Callable<Integer> {
     return job(program, upload(file), arguments, true);
   }
 
-  private static Job job(Program program, Upload main, List<String> words, boolean stdin) {
+  private static Job job(Program program, Upload main, List<String> words, boolean stdin)
+      throws IOException {
+    var places = new HashMap<>(Map.of(main.name(), main));
     var besides = new ArrayList<Upload>();
     var arguments = new ArrayList<String>();
     for (String word : words) {
       Path file = Path.of(word);
       if (Files.isRegularFile(file)) {
         Upload beside = upload(file);
-        besides.add(beside);
+        Upload there = places.putIfAbsent(beside.name(), beside);
+        if (there == null) {
+          besides.add(beside);
+        } else if (!isFile(there, file)) {
+          throw new CommandFailure(
+              "%s would replace another file of the name %s beside the program"
+                  .formatted(file, beside.name()),
+              "give one of them another name");
+        }
         arguments.add(beside.name());
       } else {
         arguments.add(word);
@@ -153,6 +165,10 @@ final class RunCommand implements Callable<Integer> {
 
   private static Upload upload(Path file) {
     return new Upload.LocalFile(String.valueOf(file.getFileName()), file);
+  }
+
+  private static boolean isFile(Upload upload, Path file) throws IOException {
+    return upload instanceof Upload.LocalFile(_, Path path) && Files.isSameFile(path, file);
   }
 
   private int run(Sandbox sandbox, Job job) throws IOException {
@@ -170,18 +186,16 @@ final class RunCommand implements Callable<Integer> {
     var live = new LiveExec(session);
     var collected = new CollectedExec();
     LiveExec.Sink shown = common.json() ? collected : live.streams();
-    var changes = new ArrayList<FileChange>();
+    var changes = new WithChanges(shown);
     int exitCode;
     try (ExecStream exec = live.start(sandbox, options, timeout)) {
-      exitCode = live.follow(exec, job.stdin(), new WithChanges(shown, changes));
+      exitCode = live.follow(exec, job.stdin(), changes);
     }
-    if (output != null) {
-      fetch(sandbox, changes, output);
-    }
+    boolean complete = output == null || fetch(sandbox, changes, output);
     if (common.json()) {
       session.console().json(collected.json());
     }
-    return exitCode;
+    return exitCode == 0 && !complete ? Cli.FAILED : exitCode;
   }
 
   private static void put(Sandbox sandbox, Upload upload, String mode) throws IOException {
@@ -192,30 +206,59 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private void fetch(Sandbox sandbox, List<FileChange> changes, Path folder) throws IOException {
-    for (FileChange change : changes) {
+  /** Copies what can be copied: the rest of it is gone with the sandbox. Whether that was all. */
+  private boolean fetch(Sandbox sandbox, WithChanges changes, Path folder) {
+    Console console = session.console();
+    boolean complete = true;
+    for (FileChange change : changes.files) {
       if (change.action().equals("deleted") || change.type().equals("dir")) {
         continue;
       }
-      // The name comes from the sandbox: it must not lead out of the folder.
-      Path target = folder.resolve(change.path()).normalize();
-      if (!target.startsWith(folder.normalize())) {
-        throw new CommandFailure("refusing to write outside " + folder + ": " + change.path());
+      try {
+        fetch(sandbox, change.path(), folder);
+      } catch (CarrelException | IOException | CommandFailure e) {
+        console.error(console.safe("not copied: %s: %s".formatted(change.path(), Cli.describe(e))));
+        complete = false;
       }
-      Path parent = target.getParent();
-      if (parent != null) {
-        Files.createDirectories(parent);
-      }
-      try (InputStream in = sandbox.files().read(change.path())) {
-        Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
-      }
-      session.console().note("copied " + session.console().safe(target.toString()));
     }
+    if (changes.truncated) {
+      console.error("more files changed than are listed; those beyond were not copied");
+    }
+    return complete && !changes.truncated;
+  }
+
+  private void fetch(Sandbox sandbox, String path, Path folder) throws IOException {
+    Console console = session.console();
+    // The name comes from the sandbox: it must not lead out of the folder.
+    Path target = folder.resolve(path).normalize();
+    if (!target.startsWith(folder.normalize())) {
+      throw new CommandFailure("refusing to write outside " + folder);
+    }
+    // Also pipes, and links that lead nowhere, are among what changed.
+    if (sandbox.files().find(path).filter(found -> found.type().equals("file")).isEmpty()) {
+      console.note(console.safe("not copied: %s is no file".formatted(path)));
+      return;
+    }
+    Path parent = target.getParent();
+    if (parent != null) {
+      Files.createDirectories(parent);
+    }
+    try (InputStream in = sandbox.files().read(path)) {
+      Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+    console.note("copied " + console.safe(target.toString()));
   }
 
   /** Remembers what changed on the way through. */
-  private record WithChanges(LiveExec.Sink next, List<FileChange> changes)
-      implements LiveExec.Sink {
+  private static final class WithChanges implements LiveExec.Sink {
+    private final LiveExec.Sink next;
+    private final List<FileChange> files = new ArrayList<>();
+    private boolean truncated;
+
+    WithChanges(LiveExec.Sink next) {
+      this.next = next;
+    }
+
     @Override
     public void output(ExecEvent.Output event) {
       next.output(event);
@@ -223,7 +266,8 @@ final class RunCommand implements Callable<Integer> {
 
     @Override
     public void exited(ExecEvent.Exited exited) {
-      changes.addAll(exited.filesChanged());
+      files.addAll(exited.filesChanged());
+      truncated = exited.filesChangedTruncated();
       next.exited(exited);
     }
   }

@@ -82,6 +82,43 @@ class RunIT {
   }
 
   @Test
+  void whatCannotBeCopiedDoesNotCostTheRest() throws IOException {
+    Path results = Files.createDirectories(folder.resolve("results"));
+    Files.createDirectories(results.resolve("b.txt/taken"));
+
+    Outcome outcome =
+        desk.carrel(
+            "run",
+            "-o",
+            results.toString(),
+            "-l",
+            "bash",
+            "-c",
+            "ln -s nowhere a; mkfifo a.pipe; echo x > b.txt; echo y > z.txt");
+
+    assertThat(results.resolve("z.txt")).hasContent("y\n");
+    assertThat(outcome.err())
+        .contains("copied: a is no file", "copied: a.pipe is no file", "copied: b.txt: ");
+    assertThat(outcome.code()).isEqualTo(125);
+  }
+
+  @Test
+  void filesOfOneNameAreRefusedBeforeOneReplacesTheOther() throws IOException {
+    Path script = Files.writeString(folder.resolve("job.sh"), "cat \"$1\" \"$2\"\n");
+    Path one = Files.writeString(folder.resolve("data.csv"), "1\n");
+    Path other = Files.createDirectories(folder.resolve("d")).resolve("data.csv");
+    Path program = Files.writeString(folder.resolve("d/job.sh"), "3\n");
+    Files.writeString(other, "2\n");
+
+    Outcome refused = desk.carrel("run", script.toString(), one.toString(), other.toString());
+    assertThat(refused.code()).isEqualTo(125);
+    assertThat(refused.err()).contains(other.toString(), "data.csv", "another name");
+    assertThat(desk.carrel("run", script.toString(), program.toString()).code()).isEqualTo(125);
+    assertThat(desk.carrel("run", script.toString(), one.toString(), one.toString()))
+        .isEqualTo(new Outcome(0, "1\n1\n", ""));
+  }
+
+  @Test
   void jsonIsOneObject() {
     Outcome outcome = desk.carrel("run", "--json", "-l", "bash", "-c", "echo out; exit 4");
 

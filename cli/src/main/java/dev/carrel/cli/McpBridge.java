@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -26,12 +27,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries MCP between standard input and output, a message on a line, and a server. Requests run
  * side by side; what the server sends meanwhile is passed on as it comes. A server that went away
- * is found again, or replaced, and a session is begun anew there.
+ * is found again, or replaced, and a session is begun anew there; a call of a tool that it may have
+ * begun is not made a second time.
  */
 final class McpBridge implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String META_VERSION = "io.modelcontextprotocol/protocolVersion";
   private static final Duration GRACE = Duration.ofSeconds(10);
+  private static final String LOST = "the server went away before it answered; it may have run";
   private static final int SERVER_ERROR = -32603;
   private static final int PARSE_ERROR = -32700;
   private static final int BAD_REQUEST = -32600;
@@ -128,7 +131,7 @@ final class McpBridge implements AutoCloseable {
   private void carry(String line, JsonNode message) throws InterruptedException {
     try {
       send(line, message, true);
-    } catch (IOException e) {
+    } catch (IOException | CommandFailure e) {
       if (!closed) {
         write(error(message.get("id"), SERVER_ERROR, "the server cannot be reached: " + e));
       }
@@ -142,6 +145,13 @@ final class McpBridge implements AutoCloseable {
     try {
       response = http.send(post(used, line, message), BodyHandlers.ofInputStream());
     } catch (IOException e) {
+      // Only a server that was never connected to cannot have begun it.
+      if (message.path("method").asText().equals("tools/call")
+          && !(e instanceof ConnectException)
+          && !closed) {
+        write(error(message.get("id"), SERVER_ERROR, LOST));
+        return;
+      }
       if (!again || closed) {
         throw e;
       }
@@ -254,9 +264,8 @@ final class McpBridge implements AutoCloseable {
     String type = response.headers().firstValue("Content-Type").orElse("");
     try (InputStream body = response.body()) {
       if (type.startsWith("text/event-stream")) {
-        String last = events(body, id);
-        while (last != null && id != null && session != null) {
-          last = resume(last, id);
+        if (id != null && !isAnswered(body, id) && !closed) {
+          write(error(id, SERVER_ERROR, LOST));
         }
         return;
       }
@@ -273,9 +282,32 @@ final class McpBridge implements AutoCloseable {
     }
   }
 
+  /** Passes on a stream, and what follows of it where it broke off, up to the answer. */
+  private boolean isAnswered(InputStream body, JsonNode id) throws InterruptedException {
+    String begun = session;
+    try {
+      Passed passed = events(body, id);
+      while (!passed.answered()
+          && passed.last() != null
+          && begun != null
+          && begun.equals(session)) {
+        passed = resume(passed.last(), id);
+      }
+      return passed.answered();
+    } catch (IOException broken) {
+      return false;
+    }
+  }
+
+  /**
+   * How far a stream went.
+   *
+   * @param last where it can be resumed; null where it cannot be
+   */
+  private record Passed(boolean answered, @Nullable String last) {}
+
   /** The rest of a stream that broke off before its answer. */
-  private @Nullable String resume(String last, JsonNode id)
-      throws IOException, InterruptedException {
+  private Passed resume(String last, JsonNode id) throws IOException, InterruptedException {
     HttpRequest.Builder request = request(server).header("Last-Event-ID", last).GET();
     ofSession(request);
     HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
@@ -287,12 +319,7 @@ final class McpBridge implements AutoCloseable {
     }
   }
 
-  /**
-   * Passes on a stream.
-   *
-   * @return where it can be resumed; null when the answer came, or it cannot be
-   */
-  private @Nullable String events(InputStream body, @Nullable JsonNode id) throws IOException {
+  private Passed events(InputStream body, @Nullable JsonNode id) throws IOException {
     var lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8));
     String last = null;
     boolean answered = false;
@@ -301,12 +328,14 @@ final class McpBridge implements AutoCloseable {
         last = line.substring("id: ".length());
       } else if (line.startsWith("data: {")) {
         JsonNode message = JSON.readTree(line.substring("data: ".length()));
-        answered =
-            answered || (id != null && !message.has("method") && id.equals(message.get("id")));
-        write(message);
+        // A server that stops says so in an event of its own, which is none of MCP.
+        if (message.has("jsonrpc")) {
+          answered |= id != null && !message.has("method") && id.equals(message.get("id"));
+          write(message);
+        }
       }
     }
-    return answered ? null : last;
+    return new Passed(answered, last);
   }
 
   /** Passes on what belongs to no request, for as long as the session lives. */
@@ -343,7 +372,7 @@ final class McpBridge implements AutoCloseable {
       if (response.statusCode() != 200) {
         throw new IOException("not listened to");
       }
-      return events(body, null);
+      return events(body, null).last();
     }
   }
 

@@ -7,16 +7,15 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The server's folders on disk, held by one server at a time: what is found in them without an
@@ -27,6 +26,12 @@ import org.jspecify.annotations.Nullable;
  * their own could be given one.
  */
 final class DataDirectory implements AutoCloseable {
+  /**
+   * What this process holds. To close a file ends the process's lock on it, through whichever
+   * channel it was taken: so these files are not even opened to find out.
+   */
+  private static final Map<Path, FileChannel> HELD = new HashMap<>();
+
   private final Path path;
   private final FileChannel lock;
   private final FileChannel runLock;
@@ -44,13 +49,13 @@ final class DataDirectory implements AutoCloseable {
     makePrivate(storage.run());
     Path path = storage.data();
     try {
-      Optional<FileChannel> lock = tryHold(path.resolve("lock"));
+      Optional<FileChannel> lock = tryHold(path, "lock");
       if (lock.isEmpty()) {
         return Optional.empty();
       }
-      Optional<FileChannel> runLock = tryHold(storage.run().resolve("run.lock"));
+      Optional<FileChannel> runLock = tryHold(storage.run(), "run.lock");
       if (runLock.isEmpty()) {
-        lock.get().close();
+        release(lock.get());
         throw new ConfigurationException(
             "another server uses the run directory %s; give each its own storage.run-directory"
                 .formatted(storage.run()));
@@ -63,35 +68,49 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** A file that is locked as long as it is open; empty when another process has it. */
-  private static Optional<FileChannel> tryHold(Path file) throws IOException {
-    FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-    if (tryLock(channel) == null) {
-      channel.close();
-      return Optional.empty();
+  /** A file that is locked as long as it is open; empty when a server has it. */
+  private static Optional<FileChannel> tryHold(Path folder, String name) throws IOException {
+    Path file = folder.toRealPath().resolve(name);
+    synchronized (HELD) {
+      if (HELD.containsKey(file)) {
+        return Optional.empty();
+      }
+      FileChannel channel =
+          FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      if (channel.tryLock() == null) {
+        channel.close();
+        return Optional.empty();
+      }
+      HELD.put(file, channel);
+      return Optional.of(channel);
     }
-    return Optional.of(channel);
   }
 
-  private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
-    try {
-      return channel.tryLock();
-    } catch (OverlappingFileLockException heldByThisProcess) {
-      return null;
+  private static void release(FileChannel lock) throws IOException {
+    synchronized (HELD) {
+      HELD.values().remove(lock);
+      lock.close();
     }
   }
 
   /** Whether some process holds it now. */
   static boolean isHeld(Path data) {
-    Path file = data.resolve("lock");
-    if (!Files.exists(file)) {
+    if (!Files.exists(data.resolve("lock"))) {
       return false;
     }
+    synchronized (HELD) {
+      try {
+        Path file = data.toRealPath().resolve("lock");
+        return HELD.containsKey(file) || isLocked(file);
+      } catch (IOException e) {
+        throw new ConfigurationException("cannot use the data directory " + data + ": " + e);
+      }
+    }
+  }
+
+  private static boolean isLocked(Path file) throws IOException {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-      return tryLock(channel) == null;
-    } catch (IOException e) {
-      throw new ConfigurationException("cannot use the data directory " + data + ": " + e);
+      return channel.tryLock() == null;
     }
   }
 
@@ -148,8 +167,8 @@ final class DataDirectory implements AutoCloseable {
       if (published) {
         Files.deleteIfExists(path.resolve("endpoint"));
       }
-      runLock.close();
-      lock.close();
+      release(runLock);
+      release(lock);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot release " + path, e);
     }

@@ -39,6 +39,18 @@ class DataDirectoryTest {
   }
 
   @Test
+  void askingWhoHoldsItDoesNotLetItGo() throws IOException {
+    try (DataDirectory first = DataDirectory.tryHold(storage).orElseThrow()) {
+      Path lock = first.tokenFile().resolveSibling("lock");
+      assertThat(DataDirectory.isHeld(storage.data())).isTrue();
+      assertThat(DataDirectory.tryHold(storage)).isEmpty();
+
+      String inode = ":" + Files.getAttribute(lock, "unix:ino") + " ";
+      assertThat(Files.readAllLines(Path.of("/proc/locks"))).anyMatch(one -> one.contains(inode));
+    }
+  }
+
+  @Test
   void twoServersCannotShareARunDirectory() {
     var other = new StorageConfig(folder.resolve("b/data"), storage.run());
     try (DataDirectory first = DataDirectory.tryHold(storage).orElseThrow()) {

@@ -1,0 +1,107 @@
+package dev.carrel.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class McpBridgeTest {
+  private static final String CALL =
+      "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"Bash\"}}\n";
+  private static final String ANSWER = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}";
+
+  private final List<HttpServer> servers = new ArrayList<>();
+  private final Deque<Endpoint> endpoints = new ArrayDeque<>();
+  private int calls;
+
+  @AfterEach
+  void stop() {
+    servers.forEach(server -> server.stop(0));
+  }
+
+  @Test
+  void aServerThatStopsBeforeItAnswersLeavesAnErrorAndNothingElse() throws Exception {
+    serve(
+        exchange ->
+            respond(
+                exchange,
+                "text/event-stream",
+                "event: failure\ndata: {\"code\":\"shutting_down\",\"status\":503}\n\n"));
+
+    assertThat(bridged())
+        .singleElement()
+        .satisfies(line -> assertThat(line).contains("\"id\":7", "\"error\"", "may have run"));
+  }
+
+  @Test
+  void aCallThatMayHaveRunIsNotMadeAgain() throws Exception {
+    serve(HttpExchange::close);
+    serve(exchange -> respond(exchange, "application/json", ANSWER));
+
+    assertThat(bridged())
+        .singleElement()
+        .satisfies(line -> assertThat(line).contains("\"id\":7", "\"error\"", "may have run"));
+    assertThat(calls).isEqualTo(1);
+  }
+
+  @Test
+  void aCallThatReachedNobodyIsMadeToTheServerThatIsFoundInstead() throws Exception {
+    serve(HttpExchange::close);
+    servers.getFirst().stop(0);
+    serve(exchange -> respond(exchange, "application/json", ANSWER));
+
+    assertThat(bridged()).containsExactly(ANSWER);
+    assertThat(calls).isEqualTo(1);
+  }
+
+  private List<String> bridged() throws Exception {
+    var out = new ByteArrayOutputStream();
+    try (var bridge =
+        new McpBridge(
+            endpoints::remove, null, null, new PrintStream(out, true, StandardCharsets.UTF_8))) {
+      bridge.run(new ByteArrayInputStream(CALL.getBytes(StandardCharsets.UTF_8)));
+    }
+    return out.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  private void serve(HttpHandler handler) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          calls++;
+          exchange.getRequestBody().readAllBytes();
+          handler.handle(exchange);
+        });
+    server.start();
+    servers.add(server);
+    endpoints.add(
+        new Endpoint(URI.create("http://127.0.0.1:" + server.getAddress().getPort()), "token"));
+  }
+
+  private static void respond(HttpExchange exchange, String type, String text) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    exchange.getResponseHeaders().set("Content-Type", type);
+    exchange.sendResponseHeaders(200, bytes.length);
+    exchange.getResponseBody().write(bytes);
+    exchange.close();
+  }
+}

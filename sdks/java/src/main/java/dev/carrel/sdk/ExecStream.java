@@ -38,11 +38,22 @@ public final class ExecStream implements Iterable<ExecEvent>, AutoCloseable {
     ResumedEvents events =
         key == null ? ResumedEvents.once(opening) : ResumedEvents.resumable(opening, 0);
     var exec = new ExecStream(transport, sandboxPath, events, null);
-    // Until the first event with the id, which every other call needs.
-    do {
-      exec.next().ifPresent(exec.first::add);
-    } while (exec.id == null && exec.first.peekLast() instanceof ExecEvent.Queued);
+    try {
+      exec.awaitId();
+    } catch (CarrelException e) {
+      exec.close();
+      throw e;
+    }
     return exec;
+  }
+
+  /** Every other call needs it. It comes with the first event that does not tell of waiting. */
+  private void awaitId() {
+    Optional<ExecEvent> event;
+    do {
+      event = next();
+      event.ifPresent(first::add);
+    } while (id == null && event.orElse(null) instanceof ExecEvent.Queued);
   }
 
   static ExecStream attach(Transport transport, String sandboxPath, String id, long from) {

@@ -30,10 +30,12 @@ final class ServerEvents implements AutoCloseable {
     }
   }
 
+  private final InputStream body;
   private final BufferedReader lines;
   private volatile boolean closed;
 
   ServerEvents(InputStream body) {
+    this.body = body;
     lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8), 64 * 1024);
   }
 
@@ -96,7 +98,8 @@ final class ServerEvents implements AutoCloseable {
   public void close() {
     closed = true;
     try {
-      lines.close();
+      // Not the reader: that one would wait for the thread that reads from it.
+      body.close();
     } catch (IOException alreadyBroken) {
       return;
     }

@@ -4,8 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ServerEventsTest {
   @Test
@@ -30,10 +37,45 @@ class ServerEventsTest {
   }
 
   @Test
+  @Timeout(30)
+  void closingDoesNotWaitForTheThreadThatReads() throws Exception {
+    var reading = new CountDownLatch(1);
+    var closed = new CountDownLatch(1);
+    var body =
+        new InputStream() {
+          @Override
+          public int read() throws IOException {
+            reading.countDown();
+            try {
+              closed.await();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+            throw new IOException("closed");
+          }
+
+          @Override
+          public void close() {
+            closed.countDown();
+          }
+        };
+    var stream = new ServerEvents(body);
+    try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Optional<ServerEvents.Event>> next = executor.submit(stream::next);
+      reading.await();
+
+      stream.close();
+
+      assertThat(next.get()).isEmpty();
+    }
+  }
+
+  @Test
   void theFailureEventIsAnExceptionWithItsCode() {
     ServerEvents stream =
         stream(
-            "event: failure\ndata: {\"code\":\"guest_lost\",\"detail\":\"gone\",\"status\":502}\n\n");
+            "event: failure\n"
+                + "data: {\"code\":\"guest_lost\",\"detail\":\"gone\",\"status\":502}\n\n");
 
     assertThatThrownBy(stream::next)
         .isInstanceOfSatisfying(

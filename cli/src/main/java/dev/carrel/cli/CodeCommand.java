@@ -6,6 +6,8 @@ import dev.carrel.sdk.CodeEvent;
 import dev.carrel.sdk.CodeOptions;
 import dev.carrel.sdk.CodeResult;
 import dev.carrel.sdk.CodeStream;
+import dev.carrel.sdk.Contexts;
+import dev.carrel.sdk.ErrorCode;
 import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
@@ -14,9 +16,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -28,8 +32,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Run code in a sandbox's persistent interpreter: variables stay for the next call.",
       "",
-      "The last expression's value is printed. Ctrl-C interrupts the code and keeps the state."
-          + " Exits with 1 when the code fails."
+      "The last expression's value is printed. Ctrl-C interrupts the code and keeps the state;"
+          + " a second one leaves. Exits with 1 when the code fails."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -134,8 +138,10 @@ final class CodeCommand implements Callable<Integer> {
   }
 
   private int follow(Sandbox sandbox, CodeOptions options) throws IOException {
+    var interrupts = new AtomicInteger();
     try (CodeStream stream = sandbox.runCodeStream(options);
-        Signals.Handling _ = Signals.handle("INT", () -> interrupt(sandbox))) {
+        Signals.Handling _ =
+            Signals.handle("INT", () -> interrupt(sandbox, stream, interrupts.incrementAndGet()))) {
       int shown = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {
         switch (next.get()) {
@@ -152,21 +158,36 @@ final class CodeCommand implements Callable<Integer> {
         }
       }
     }
+    if (interrupts.get() > 1) {
+      return Cli.INTERRUPTED;
+    }
     throw new CommandFailure("the connection ended before the code did");
   }
 
-  private void interrupt(Sandbox sandbox) {
+  private void interrupt(Sandbox sandbox, CodeStream stream, int times) {
     try {
-      sandbox.contexts().list().stream()
-          .filter(
-              known ->
-                  context == null
-                      ? known.ofSandbox() && known.status().equals("busy")
-                      : known.id().equals(context))
-          .forEach(busy -> sandbox.contexts().interrupt(busy.id()));
-    } catch (CarrelException endedMeanwhile) {
-      return;
+      switch (times) {
+        case 1 ->
+            sandbox.contexts().list().stream()
+                .filter(this::isOurs)
+                .forEach(ours -> sandbox.contexts().interrupt(ours.id()));
+        case 2 -> stream.close();
+        default -> System.exit(Cli.INTERRUPTED);
+      }
+    } catch (CarrelException e) {
+      if (e.code() == ErrorCode.UNREACHABLE) {
+        System.exit(Cli.INTERRUPTED);
+      }
+      // Otherwise it has ended by itself just now.
     }
+  }
+
+  private boolean isOurs(Contexts.Context known) {
+    if (context != null) {
+      return known.id().equals(context);
+    }
+    String ours = Program.ofLanguage(language()).name().toLowerCase(Locale.ROOT);
+    return known.ofSandbox() && known.language().equals(ours);
   }
 
   private void print(CodeEvent.Output output) {

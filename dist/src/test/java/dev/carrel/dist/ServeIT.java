@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -126,6 +127,47 @@ class ServeIT {
     run.signal("INT");
 
     assertThat(run.await().code()).isEqualTo(9);
+  }
+
+  @Test
+  void interruptingCodeLeavesThatOfOthersAloneAndTheSecondTimeLeaves() throws Exception {
+    Running server = distribution.start(List.of(Distribution.program(), "serve"));
+    server.awaitOutput("Ctrl-C stops the server");
+    String id = distribution.carrel("sandbox", "create", "-q").out().strip();
+    Running other = code(id, "python", "print('begun', flush=True); import time; time.sleep(90)");
+    Running own = code(id, "bash", "echo begun; sleep 90");
+
+    own.signal("INT");
+    assertThat(own.await().code()).isEqualTo(130);
+
+    Running deaf = code(id, "bash", "trap '' INT; echo begun; while :; do sleep 1; done");
+    deaf.signal("INT");
+    while (!deaf.process().waitFor(1, TimeUnit.SECONDS)) {
+      deaf.signal("INT");
+    }
+    assertThat(deaf.await().code()).isEqualTo(130);
+    assertThat(other.process().isAlive()).isTrue();
+
+    assertThat(distribution.carrel("sandbox", "delete", id).code()).isZero();
+    other.await();
+    server.signal("TERM");
+    assertThat(server.await().code()).isZero();
+  }
+
+  private Running code(String id, String language, String text) throws Exception {
+    Running code =
+        distribution.start(List.of(Distribution.program(), "code", id, "-l", language, "-c", text));
+    code.awaitOutput("begun");
+    return code;
+  }
+
+  @Test
+  void outputThatCannotBeWrittenIsAFailure() throws Exception {
+    Ended help =
+        distribution.run(List.of("sh", "-c", Distribution.program() + " --help >/dev/full"));
+
+    assertThat(help.code()).isEqualTo(125);
+    assertThat(help.err()).contains("standard output could not be written");
   }
 
   private static int status(URI uri, String token) throws Exception {

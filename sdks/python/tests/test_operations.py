@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 import urllib.error
 import urllib.request
 import zipfile
@@ -118,3 +120,23 @@ def test_the_same_without_blocking(carrel: Carrel) -> None:
                 assert (await box.transfers.import_files({"file_name": "a", "file_content": "hello"})).success
 
     asyncio.run(run())
+
+
+def test_an_answer_that_breaks_off_is_unreachable(tmp_path: Path) -> None:
+    def answer(listener: socket.socket) -> None:
+        for _ in range(3):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        with Carrel(f"http://127.0.0.1:{listener.getsockname()[1]}", "token") as client:
+            for call in (
+                lambda: client.images.log("x"),
+                lambda: client.images.export("x", tmp_path / "x.tar"),
+                lambda: client.skills.read("x", "SKILL.md"),
+            ):
+                with pytest.raises(sdk.Unreachable):
+                    call()

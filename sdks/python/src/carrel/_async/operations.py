@@ -82,7 +82,7 @@ class AsyncImages:
         """Writes it to a file as a tar that both Docker and OCI tools read."""
         response = await self._transport.open("GET", f"{self._one(name)}/export")
         try:
-            await save(target, response.aiter_bytes())
+            await save(target, self._transport.pieces(response))
         finally:
             await response.aclose()
 
@@ -107,7 +107,7 @@ class AsyncImages:
         """What the last work on it said."""
         response = await self._transport.open("GET", f"{self._one(name)}/log")
         try:
-            return (await response.aread()).decode()
+            return b"".join([piece async for piece in self._transport.pieces(response)]).decode()
         finally:
             await response.aclose()
 

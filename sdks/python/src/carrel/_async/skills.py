@@ -37,7 +37,7 @@ class AsyncSkills:
         """The bytes of one of its files."""
         response = await self._transport.open("GET", f"{self._one(skill)}/files/{file_path(path)}")
         try:
-            return await response.aread()
+            return b"".join([piece async for piece in self._transport.pieces(response)])
         finally:
             await response.aclose()
 

@@ -90,6 +90,14 @@ class AsyncTransport:
                 await response.aclose()
         return response
 
+    async def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
+        """What an open answer holds, so that it need not fit into memory."""
+        try:
+            async for chunk in response.aiter_bytes():
+                yield chunk
+        except httpx.TransportError as e:
+            raise self.unreachable(e) from e
+
     def unreachable(self, reason: Exception) -> CarrelError:
         return CarrelError.of("unreachable", f"no whole answer from {self.base}: {reason or type(reason).__name__}")
 

@@ -83,7 +83,7 @@ class Images:
         """Writes it to a file as a tar that both Docker and OCI tools read."""
         response = self._transport.open("GET", f"{self._one(name)}/export")
         try:
-            save(target, response.iter_bytes())
+            save(target, self._transport.pieces(response))
         finally:
             response.close()
 
@@ -108,7 +108,7 @@ class Images:
         """What the last work on it said."""
         response = self._transport.open("GET", f"{self._one(name)}/log")
         try:
-            return (response.read()).decode()
+            return b"".join([piece for piece in self._transport.pieces(response)]).decode()
         finally:
             response.close()
 

@@ -38,7 +38,7 @@ class Skills:
         """The bytes of one of its files."""
         response = self._transport.open("GET", f"{self._one(skill)}/files/{file_path(path)}")
         try:
-            return response.read()
+            return b"".join([piece for piece in self._transport.pieces(response)])
         finally:
             response.close()
 

@@ -91,6 +91,14 @@ class Transport:
                 response.close()
         return response
 
+    def pieces(self, response: httpx.Response) -> Iterator[bytes]:
+        """What an open answer holds, so that it need not fit into memory."""
+        try:
+            for chunk in response.iter_bytes():
+                yield chunk
+        except httpx.TransportError as e:
+            raise self.unreachable(e) from e
+
     def unreachable(self, reason: Exception) -> CarrelError:
         return CarrelError.of("unreachable", f"no whole answer from {self.base}: {reason or type(reason).__name__}")
 

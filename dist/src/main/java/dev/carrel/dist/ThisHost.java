@@ -28,6 +28,7 @@ import java.util.stream.Stream;
 /** This machine and user, as the command line sees them. */
 final class ThisHost implements Host {
   private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final int MAX_PORT = 65_535;
   private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
 
   private final Environment environment;
@@ -60,11 +61,24 @@ final class ThisHost implements Host {
             .variable("CARREL_TOKEN")
             .orElseThrow(
                 () -> new ConfigurationException("CARREL_URL is set, but CARREL_TOKEN is not"));
-    try {
-      return Optional.of(new Endpoint(URI.create(url.get()), token));
-    } catch (IllegalArgumentException e) {
-      throw new ConfigurationException("CARREL_URL is not a URL: " + url.get());
+    if (!token.chars().allMatch(c -> c > ' ' && c < 127)) {
+      throw new ConfigurationException("CARREL_TOKEN holds a character that no token has");
     }
+    return Optional.of(new Endpoint(serverAddress(url.get()), token));
+  }
+
+  private static URI serverAddress(String url) {
+    try {
+      URI address = URI.create(url);
+      boolean web = "http".equals(address.getScheme()) || "https".equals(address.getScheme());
+      if (web && address.getHost() != null && address.getPort() <= MAX_PORT) {
+        return address;
+      }
+    } catch (IllegalArgumentException e) {
+      // Said below.
+    }
+    throw new ConfigurationException(
+        "CARREL_URL is not the address of a server, such as http://127.0.0.1:8080: " + url);
   }
 
   @Override

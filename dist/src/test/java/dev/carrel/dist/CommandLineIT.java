@@ -95,6 +95,9 @@ class CommandLineIT {
     assertThat(desk.carrel("import", id, "host:/etc/passwd").err()).contains("import.host-folders");
     assertThat(desk.carrel("export", id, "d").out()).contains("/api/v1/exports/xp", "signature=");
     assertThat(desk.carrel("export", id).out()).contains("/workspace/d");
+    Outcome unknown = desk.carrel("export", id, "--remove", "a b");
+    assertThat(unknown.code()).isEqualTo(125);
+    assertThat(unknown.err()).contains("a b").doesNotContain("bug");
     assertThat(desk.carrel("import", other, id + ":d", "--json").out())
         .contains("\"success\" : true");
     assertThat(desk.carrel("exec", other, "--", "cat", "d/in.txt").out()).isEqualTo("1\n");

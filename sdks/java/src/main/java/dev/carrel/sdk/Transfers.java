@@ -75,6 +75,6 @@ public final class Transfers {
 
   /** Takes an export back; its links are good for nothing then. */
   public void removeExport(String id) {
-    transport.delete(path + "/exports/" + id);
+    transport.delete(path + "/exports/" + Transport.encode(id));
   }
 }

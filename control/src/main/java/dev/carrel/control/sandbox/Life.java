@@ -266,9 +266,19 @@ final class Life {
 
   /** As {@link #stop(SandboxId, Failure)}; the caller has the turn. */
   Sandbox stop(RunningSandbox live, Failure why) {
-    Sandbox stopped = move(live, SandboxStatus.STOPPED, why);
-    end(live, settings.stopGrace());
+    Sandbox stopped = markStopped(live, why);
+    endStopped(live);
     return stopped;
+  }
+
+  /** The first half of a stop: until the machine has ended nobody else can use its volume. */
+  Sandbox markStopped(RunningSandbox live, Failure why) {
+    return move(live, SandboxStatus.STOPPED, why);
+  }
+
+  /** The second half of a stop. */
+  void endStopped(RunningSandbox live) {
+    end(live, settings.stopGrace());
   }
 
   /** Stops it unless somebody has used it since {@code uses} were counted. */

@@ -190,7 +190,10 @@ final class SandboxStore {
     values.add(from.generation());
   }
 
-  /** Gives it another volume, and that one the name of the other; the status must not change. */
+  /**
+   * Gives it another volume, and that one the name of the other; the status must not change. Throws
+   * when another sandbox uses that name.
+   */
   boolean swapVolume(Sandbox from, Sandbox next) {
     return database.write(
         handle -> {
@@ -198,7 +201,7 @@ final class SandboxStore {
           Sandbox.Volume fresh = next.volume();
           boolean swapped = configure(handle, from, next);
           if (swapped && old != null && fresh != null) {
-            VolumeStore.rename(handle, old.id(), fresh.id());
+            VolumeStore.rename(handle, old.id(), fresh.id(), from.id());
           }
           return swapped;
         });

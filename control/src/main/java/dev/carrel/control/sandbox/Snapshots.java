@@ -126,7 +126,8 @@ public final class Snapshots {
 
   /**
    * Gives a sandbox the files of a snapshot in place of its own. One that runs or is paused is
-   * stopped for it and started again. What it had stays until the copy is complete.
+   * stopped for it and started again. What it had stays until the copy is complete. A volume with a
+   * name is restored for all sandboxes that have it, unless another one uses it.
    */
   public Sandbox restore(Caller caller, SandboxId sandbox, SnapshotId id) {
     Snapshot snapshot = get(caller, id);
@@ -136,25 +137,50 @@ public final class Snapshots {
       Sandbox row = sandboxes.get(caller, sandbox);
       Sandbox.Volume old = requireVolume(row);
       requireAlike(row, snapshot);
+      volumeStore.requireUnused(old.id(), sandbox);
       VolumeId fresh = VolumeId.random();
       volumeStore.createSpare(fresh, row, snapshot.size(), maxBytes);
-      boolean ran = false;
+      RunningSandbox live = life.find(sandbox);
       try {
-        volumes.copy(row.engine(), snapshot.volume(), fresh);
-        RunningSandbox live = life.find(sandbox);
-        if (live != null) {
-          ran = true;
-          row = life.stop(live, Failures.restored());
+        exchange(row, live, new Sandbox.Volume(fresh, old.name()), snapshot);
+        volumes.remove(row.engine(), old.id());
+        tell(row, "sandbox.restored", snapshot);
+        journal.done(caller, row.tenant(), row.namespace(), sandbox, "sandbox.restore", id.value());
+        return live == null ? sandboxes.get(caller, sandbox) : life.start(sandbox, "restored");
+      } finally {
+        // It kept its name for the machine that was to come.
+        if (live != null && life.find(sandbox) == null) {
+          volumeStore.release(fresh, sandbox);
         }
-        swap(row, new Sandbox.Volume(fresh, old.name()), snapshot);
-      } catch (SandboxException e) {
-        volumes.remove(row.engine(), fresh);
-        throw e;
       }
-      volumes.remove(row.engine(), old.id());
-      tell(row, "sandbox.restored", snapshot);
-      journal.done(caller, row.tenant(), row.namespace(), sandbox, "sandbox.restore", id.value());
-      return ran ? life.start(sandbox, "restored") : sandboxes.get(caller, sandbox);
+    }
+  }
+
+  /**
+   * Puts a copy of the snapshot in place of what the sandbox has.
+   *
+   * @param live its machine, which ends only after the exchange: the name of a volume is never free
+   *     meanwhile. Null: none
+   */
+  private void exchange(
+      Sandbox before, @Nullable RunningSandbox live, Sandbox.Volume fresh, Snapshot snapshot) {
+    Life life = sandboxes.life();
+    Sandbox row = before;
+    boolean stopped = false;
+    try {
+      volumes.copy(row.engine(), snapshot.volume(), fresh.id());
+      if (live != null) {
+        row = life.markStopped(live, Failures.restored());
+        stopped = true;
+      }
+      swap(row, fresh, snapshot);
+    } catch (SandboxException e) {
+      volumes.remove(row.engine(), fresh.id());
+      throw e;
+    } finally {
+      if (live != null && stopped) {
+        life.endStopped(live);
+      }
     }
   }
 

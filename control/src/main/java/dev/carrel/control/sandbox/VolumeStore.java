@@ -96,20 +96,35 @@ final class VolumeStore {
         });
   }
 
-  /** Gives a name to another volume, in the transaction that gives it to the sandbox. */
-  static void rename(Handle handle, VolumeId from, VolumeId to) {
-    String name =
-        handle
-            .createQuery("SELECT name FROM volume WHERE id = :id AND name IS NOT NULL")
-            .bind("id", from.value())
-            .mapTo(String.class)
-            .findOne()
-            .orElse(null);
-    if (name != null) {
-      handle.execute("UPDATE volume SET name = NULL WHERE id = ?", from.value());
-      handle.execute(
-          "UPDATE volume SET name = ?, sandbox_id = NULL WHERE id = ?", name, to.value());
+  /** Refuses when another sandbox uses the volume. */
+  void requireUnused(VolumeId id, SandboxId sandbox) {
+    database
+        .read(handle -> findNamed(handle, id))
+        .ifPresent(volume -> requireUnused(volume, sandbox));
+  }
+
+  /**
+   * Gives a name to another volume, in the transaction that gives it to the sandbox: with it goes
+   * the sandbox's use, and every other sandbox that has the name. Refuses when one of them uses it.
+   */
+  static void rename(Handle handle, VolumeId from, VolumeId to, SandboxId sandbox) {
+    NamedVolume volume = findNamed(handle, from).orElse(null);
+    if (volume == null) {
+      return;
     }
+    requireUnused(volume, sandbox);
+    handle.execute("UPDATE volume SET name = NULL WHERE id = ?", from.value());
+    handle.execute(
+        "UPDATE volume SET name = ?, sandbox_id = ? WHERE id = ?",
+        volume.name(),
+        volume.sandbox() == null ? null : sandbox.value(),
+        to.value());
+    handle.execute(
+        "UPDATE sandbox SET volume_id = ?, disk_bytes = (SELECT size_bytes FROM volume WHERE id = ?)"
+            + " WHERE volume_id = ?",
+        to.value(),
+        to.value(),
+        from.value());
   }
 
   Optional<NamedVolume> find(String tenant, String name) {
@@ -272,13 +287,7 @@ final class VolumeStore {
   }
 
   private static Sandbox claim(Handle handle, Sandbox sandbox, NamedVolume volume) {
-    SandboxId user = volume.sandbox();
-    if (user != null && !user.equals(sandbox.id())) {
-      throw new SandboxException(
-              ErrorCode.WRONG_STATE,
-              "volume: '%s' is in use by sandbox %s".formatted(volume.name(), user))
-          .withHint("stop or delete that one, or use another volume");
-    }
+    requireUnused(volume, sandbox.id());
     if (!volume.engine().equals(sandbox.engine())) {
       throw SandboxException.invalid(
           "volume",
@@ -298,6 +307,25 @@ final class VolumeStore {
             new Limits(
                 limits.memory(), limits.cpus(), limits.pids(), volume.size(), limits.openFiles()))
         .build();
+  }
+
+  private static void requireUnused(NamedVolume volume, SandboxId sandbox) {
+    SandboxId user = volume.sandbox();
+    if (user != null && !user.equals(sandbox)) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "volume: '%s' is in use by sandbox %s".formatted(volume.name(), user))
+          .withHint("stop or delete that one, or use another volume");
+    }
+  }
+
+  /** Empty for a sandbox's own. */
+  private static Optional<NamedVolume> findNamed(Handle handle, VolumeId id) {
+    return handle
+        .createQuery("SELECT * FROM volume WHERE id = :id AND name IS NOT NULL")
+        .bind("id", id.value())
+        .map(VolumeStore::read)
+        .findOne();
   }
 
   private static Optional<NamedVolume> find(Handle handle, String tenant, String name) {

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -199,6 +200,58 @@ final class SnapshotsIT {
     volumes().delete(ALICE, "data");
     snapshots().delete(ALICE, snapshot.id());
     assertThat(held.volumes()).isEmpty();
+  }
+
+  @Test
+  void aVolumeThatAnotherSandboxUsesIsNotRestoredUnderIt() {
+    Sandbox first = sandboxes().create(ALICE, named("data"));
+    run(first, "echo old > file");
+    Snapshot snapshot = snapshots().create(ALICE, first.id(), null);
+    sandboxes().stop(ALICE, first.id());
+    Sandbox second = sandboxes().create(ALICE, named("data"));
+    run(second, "echo mine > file");
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> snapshots().restore(ALICE, first.id(), snapshot.id()))
+        .withMessageContaining(second.id().value())
+        .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+    assertThat(run(second, "cat file")).isEqualTo("mine\n");
+    assertThat(held.volumes()).hasSize(2);
+
+    sandboxes().stop(ALICE, second.id());
+    snapshots().restore(ALICE, first.id(), snapshot.id());
+    assertThat(volumes().get(ALICE, "data").sandbox()).isNull();
+    // What the name means now is what everybody who has it gets.
+    Sandbox fork = snapshots().fork(ALICE, second.id());
+    assertThat(run(fork, "cat file")).isEqualTo("old\n");
+    sandboxes().start(ALICE, second.id());
+    assertThat(run(second, "cat file")).isEqualTo("old\n");
+  }
+
+  @Test
+  void nobodyGetsTheNameOfAVolumeWhileASandboxThatRunsIsRestored() throws Exception {
+    Sandbox sandbox = sandboxes().create(ALICE, named("data"));
+    run(sandbox, "echo old > file");
+    Snapshot snapshot = snapshots().create(ALICE, sandbox.id(), null);
+    var restored = new AtomicBoolean();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var other =
+          pool.submit(
+              () -> {
+                while (!restored.get()) {
+                  refused(ErrorCode.WRONG_STATE, () -> sandboxes().create(ALICE, named("data")));
+                }
+                return true;
+              });
+      try {
+        assertThat(snapshots().restore(ALICE, sandbox.id(), snapshot.id()).status())
+            .isEqualTo(SandboxStatus.RUNNING);
+      } finally {
+        restored.set(true);
+      }
+      assertThat(other.get()).isTrue();
+    }
+    assertThat(run(sandbox, "cat file")).isEqualTo("old\n");
   }
 
   @Test

@@ -114,6 +114,10 @@ final class Life {
     return turns.take(id, settings.startTimeout().plus(PATIENCE));
   }
 
+  Turns turns() {
+    return turns;
+  }
+
   /** As {@link #launch(Sandbox, String, Runnable)}, with the files that are there. */
   Sandbox launch(Sandbox row, String cause) {
     return launch(row, cause, () -> {});

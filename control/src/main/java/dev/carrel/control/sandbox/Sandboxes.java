@@ -11,6 +11,7 @@ import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Sandboxes {
   private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
+  private static final Duration NETWORK_PATIENCE = Duration.ofSeconds(10);
 
   private final SandboxRules rules;
   private final SandboxStore store;
@@ -200,17 +202,34 @@ public final class Sandboxes {
     return get(caller, id);
   }
 
-  /** Lets what they may reach take effect anew. */
+  /**
+   * Lets what they may reach take effect anew. One that is busy for long delays no other; for it,
+   * this may come true after the return.
+   */
   public void networkChanged(Predicate<Sandbox> which) {
+    var busy = new ArrayList<Thread>();
     for (RunningSandbox live : life.running()) {
       if (which.test(live.row())) {
         // In its turn: a change of its policy must not be undone by an older one.
-        try (Turn _ = life.turn(live.id())) {
-          if (live.equals(life.find(live.id()))) {
-            wayOut.apply(live.row());
-          }
+        life.turns().run(live.id(), () -> applyNetwork(live)).ifPresent(busy::add);
+      }
+    }
+    long end = System.nanoTime() + NETWORK_PATIENCE.toNanos();
+    try {
+      for (Thread thread : busy) {
+        if (!thread.join(Duration.ofNanos(Math.max(0, end - System.nanoTime())))) {
+          LOG.warn("{}: what it may reach changes when it is no longer busy", thread.getName());
         }
       }
+    } catch (InterruptedException e) {
+      // They go on without us.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void applyNetwork(RunningSandbox live) {
+    if (live.equals(life.find(live.id()))) {
+      wayOut.apply(live.row());
     }
   }
 

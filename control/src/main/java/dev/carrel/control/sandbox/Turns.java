@@ -5,6 +5,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -49,6 +50,30 @@ final class Turns {
     Line line = enter(id);
     line.lock.lock();
     return new Turn(this, id, line);
+  }
+
+  /**
+   * Does this in the sandbox's turn: at once, or when somebody else has that, in a thread of its
+   * own, which is returned.
+   */
+  Optional<Thread> run(SandboxId id, Runnable work) {
+    Line line = enter(id);
+    if (line.lock.tryLock()) {
+      try (Turn _ = new Turn(this, id, line)) {
+        work.run();
+      }
+      return Optional.empty();
+    }
+    leave(id);
+    return Optional.of(
+        Thread.ofVirtual()
+            .name(id + "-turn")
+            .start(
+                () -> {
+                  try (Turn _ = takeAtLast(id)) {
+                    work.run();
+                  }
+                }));
   }
 
   private Line enter(SandboxId id) {

@@ -26,6 +26,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -362,5 +364,33 @@ final class LifeIT {
                     usual.orphanMinAge(),
                     usual.onShutdown(),
                     5000)));
+  }
+
+  @Test
+  void aBusySandboxKeepsNoOtherFromAChangeOfTheNetwork() throws Exception {
+    Sandbox one = fixture.sandbox();
+    Sandbox two = fixture.sandbox();
+    for (Sandbox busy : List.of(one, two)) {
+      var held = new CountDownLatch(1);
+      var asked = new CountDownLatch(2);
+      try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        Future<Boolean> holder =
+            threads.submit(
+                () -> {
+                  try (var _ = sandboxes().life().turn(busy.id())) {
+                    held.countDown();
+                    return asked.await(20, TimeUnit.SECONDS);
+                  }
+                });
+        held.await();
+        sandboxes()
+            .networkChanged(
+                row -> {
+                  asked.countDown();
+                  return true;
+                });
+        assertThat(holder.get()).as("the others came while it was busy").isTrue();
+      }
+    }
   }
 }

@@ -12,7 +12,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,20 +41,21 @@ public final class Creates {
   public Created create(
       Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
       throws InterruptedException {
-    return create(caller, request, key, begun, _ -> {});
+    return create(caller, request, key, begun, _ -> () -> {});
   }
 
   /**
    * As {@link #create(Caller, CreateSandbox, RequestKey, Runnable)}.
    *
-   * @param about told the id of a new one before there is anything of it
+   * @param about told the id of a new one before there is anything of it; what it returns is run
+   *     when that one does not come to be
    */
   public Created create(
       Caller caller,
       CreateSandbox request,
       @Nullable RequestKey key,
       Runnable begun,
-      Consumer<SandboxId> about)
+      Function<SandboxId, Runnable> about)
       throws InterruptedException {
     if (key == null) {
       return obtain(caller, request, about, begun);
@@ -77,7 +78,7 @@ public final class Creates {
       CreateSandbox request,
       RequestKeys.Claim claim,
       Runnable begun,
-      Consumer<SandboxId> about)
+      Function<SandboxId, Runnable> about)
       throws InterruptedException {
     boolean made = false;
     try {
@@ -87,7 +88,7 @@ public final class Creates {
               request,
               id -> {
                 claim.keep(id.value(), _ -> {});
-                about.accept(id);
+                return about.apply(id);
               },
               begun);
       made = true;
@@ -123,7 +124,7 @@ public final class Creates {
   }
 
   private Created obtain(
-      Caller caller, CreateSandbox request, Consumer<SandboxId> about, Runnable begun)
+      Caller caller, CreateSandbox request, Function<SandboxId, Runnable> about, Runnable begun)
       throws InterruptedException {
     try (Place place = queue.enterCreate(caller.tenant(), Waiting.UNSEEN)) {
       begun.run();

@@ -118,6 +118,19 @@ public final class Budgets implements SandboxListener, AutoCloseable {
     set(caller, new Scope(caller.tenant(), Kind.SANDBOX, id.value()), asked, false);
   }
 
+  /** Takes back what {@link #begin} gave one that did not come to be: another may get its id. */
+  public void withdraw(Caller caller, SandboxId id) {
+    var scope = new Scope(caller.tenant(), Kind.SANDBOX, id.value());
+    synchronized (accounts) {
+      accounts.remove(scope);
+      database.write(
+          handle -> {
+            BudgetStore.remove(handle, scope);
+            return null;
+          });
+    }
+  }
+
   /** Of one that the caller may see; empty when it has none. */
   public Optional<Budget> find(Sandbox sandbox) {
     return Optional.ofNullable(accounts.get(scope(sandbox))).map(Account::view);

@@ -12,7 +12,6 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,30 +43,18 @@ public final class Furnishings {
       Runnable begun)
       throws InterruptedException {
     furnishing.packages().forEach(packages::check);
-    var about = new AtomicReference<@Nullable SandboxId>();
-    boolean done = false;
-    try {
-      Creates.Created created =
-          creates.create(caller, request, key, begun, id -> limit(caller, id, furnishing, about));
-      done = true;
-      return created.made() ? install(caller, created, furnishing) : Furnished.plain(created);
-    } finally {
-      SandboxId id = about.get();
-      if (!done && id != null && !sandboxes.exists(id)) {
-        budgets.removed(id);
-      }
-    }
+    Creates.Created created =
+        creates.create(caller, request, key, begun, id -> limit(caller, id, furnishing));
+    return created.made() ? install(caller, created, furnishing) : Furnished.plain(created);
   }
 
-  private void limit(
-      Caller caller,
-      SandboxId id,
-      Furnishing furnishing,
-      AtomicReference<@Nullable SandboxId> about) {
-    if (!furnishing.budget().isEmpty()) {
-      about.set(id);
-      budgets.begin(caller, id, furnishing.budget());
+  /** Returns what takes it back. */
+  private Runnable limit(Caller caller, SandboxId id, Furnishing furnishing) {
+    if (furnishing.budget().isEmpty()) {
+      return () -> {};
     }
+    budgets.begin(caller, id, furnishing.budget());
+    return () -> budgets.withdraw(caller, id);
   }
 
   private Furnished install(Caller caller, Creates.Created created, Furnishing furnishing)

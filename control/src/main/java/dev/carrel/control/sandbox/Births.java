@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -70,7 +71,8 @@ final class Births {
   }
 
   /** As {@link Sandboxes#obtain}. */
-  Sandboxes.Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
+  Sandboxes.Obtained obtain(
+      Caller caller, CreateSandbox request, Function<SandboxId, Runnable> about) {
     Policy network = wayOut.settle(request.network(), Policy.NOTHING);
     life.requested(caller, request);
     Engine engine = engines.choose(request.engine(), request.isolation());
@@ -82,8 +84,7 @@ final class Births {
       try {
         Sandbox row = row(caller, request, network, engine, box, snapshot);
         try (Turn _ = life.turn(row.id())) {
-          about.accept(row.id());
-          switch (room.take(caller.tenant(), limit -> store.reserve(row, limit))) {
+          switch (reserve(row, about.apply(row.id()))) {
             case Reservation.Made(Sandbox made) -> {
               events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
               RunningSandbox mine = box;
@@ -109,6 +110,24 @@ final class Births {
         if (box != null) {
           pools.giveBack(box);
         }
+      }
+    }
+  }
+
+  /**
+   * Takes a place for a new one.
+   *
+   * @param undo for when it does not come to be; before its box can be another's
+   */
+  private Reservation reserve(Sandbox row, Runnable undo) {
+    boolean made = false;
+    try {
+      Reservation reservation = room.take(row.tenant(), limit -> store.reserve(row, limit));
+      made = reservation instanceof Reservation.Made;
+      return reservation;
+    } finally {
+      if (!made) {
+        undo.run();
       }
     }
   }

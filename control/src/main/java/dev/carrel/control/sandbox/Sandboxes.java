@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -125,15 +125,17 @@ public final class Sandboxes {
    * again. A new one that could not be started stays listed as failed.
    */
   public Obtained obtain(Caller caller, CreateSandbox request) {
-    return obtain(caller, request, _ -> {});
+    return obtain(caller, request, _ -> () -> {});
   }
 
   /**
    * As {@link #obtain(Caller, CreateSandbox)}.
    *
-   * @param about told the id of a new one before there is anything of it
+   * @param about told the id of a new one before there is anything of it; what it returns is run
+   *     when that one does not come to be
    */
-  public Obtained obtain(Caller caller, CreateSandbox request, Consumer<SandboxId> about) {
+  public Obtained obtain(
+      Caller caller, CreateSandbox request, Function<SandboxId, Runnable> about) {
     refuseWhenClosed();
     return Actor.by(caller, () -> births.obtain(caller, request, about));
   }

@@ -19,6 +19,7 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.furnish.Furnishing;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.egress.Host;
@@ -226,6 +227,26 @@ final class BudgetsIT {
         });
     server.start();
     return server;
+  }
+
+  @Test
+  void aBudgetForWhatIsThereAlreadyIsNobodys() throws Exception {
+    var pool = new PoolSettings.Pool("host", null, 1, 1, Set.of());
+    fixture =
+        new ControlFixture(
+            settings -> settings.withPools(PoolSettings.defaults().withPools(List.of(pool))));
+    CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("k");
+    Sandbox first = begin(keyed, Resource.EXECUTIONS, 5);
+    eventually(() -> fixture.control().sandboxes().pools().status().getFirst().idle() == 1);
+
+    assertThat(begin(keyed, Resource.EXECUTIONS, 1).id()).isEqualTo(first.id());
+
+    // Made of the box that was to have that budget.
+    Sandbox next = fixture.sandbox();
+    assertThat(fixture.control().budgets().find(next)).isEmpty();
+    fixture.restart();
+    assertThat(fixture.control().budgets().find(next)).isEmpty();
+    assertThat(fixture.control().budgets().find(first)).isPresent();
   }
 
   /** A sandbox that has its budget before there is a machine. */

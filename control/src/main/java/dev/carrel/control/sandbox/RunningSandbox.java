@@ -306,11 +306,12 @@ public final class RunningSandbox {
   /**
    * Ends the machine; whatever talks to it may know at once that this is why it fell silent.
    *
-   * @param grace for processes to end by themselves; zero: none
+   * @param grace for processes to end by themselves; zero: none, as for what is frozen, which must
+   *     not run for that
    */
   void destroy(Duration grace) {
     ending = true;
-    if (grace.isPositive() && machine.death().isEmpty()) {
+    if (grace.isPositive() && row.frozen() == null && machine.death().isEmpty()) {
       try {
         if (paused) {
           machine.resume();

@@ -37,6 +37,23 @@ final class CanaryIT {
   }
 
   @Test
+  void aFrozenSandboxDoesNotRunForItsEnd() throws Exception {
+    try (var fixture = new ControlFixture("native", settings -> settings)) {
+      Sandbox sandbox =
+          leak(
+              fixture,
+              "trap 'echo > ran' TERM; printf %s \"$BAIT\" | base64; while :; do sleep 0.1; done");
+      eventually(() -> now(fixture, sandbox).status() == SandboxStatus.PAUSED);
+
+      fixture.control().sandboxes().stop(ALICE, sandbox.id());
+
+      fixture.control().sandboxes().start(ALICE, sandbox.id());
+      fixture.control().sandboxes().resume(ALICE, sandbox.id());
+      assertThat(run(fixture, sandbox, "ls")).isEmpty();
+    }
+  }
+
+  @Test
   void whereNothingCanBeHeldTheSandboxEnds() throws Exception {
     try (var fixture = new ControlFixture()) {
       Sandbox sandbox = leak(fixture);
@@ -49,6 +66,10 @@ final class CanaryIT {
 
   /** Returns when the alarm was told. */
   private static Sandbox leak(ControlFixture fixture) throws InterruptedException {
+    return leak(fixture, "printf %s \"$BAIT\" | base64; sleep 1000");
+  }
+
+  private static Sandbox leak(ControlFixture fixture, String line) throws InterruptedException {
     fixture.control().vault().add(ALICE, null, "BAIT", VALUE, true);
     Sandbox sandbox = fixture.sandbox();
     Events.Subscription news = fixture.control().sandboxes().events(ALICE, sandbox.id(), null);
@@ -58,9 +79,7 @@ final class CanaryIT {
         .start(
             ALICE,
             sandbox.id(),
-            ExecStart.of(Command.of("sh", "-c", "printf %s \"$BAIT\" | base64; sleep 1000"))
-                .withSecrets("BAIT")
-                .inBackground())
+            ExecStart.of(Command.of("sh", "-c", line)).withSecrets("BAIT").inBackground())
         .close();
     var seen = new StringBuilder();
     for (int i = 0; i < 10 && seen.indexOf("secret.canary") < 0; i++) {
@@ -78,10 +97,15 @@ final class CanaryIT {
   }
 
   private static String run(ControlFixture fixture, Sandbox sandbox) throws InterruptedException {
+    return run(fixture, sandbox, "echo on");
+  }
+
+  private static String run(ControlFixture fixture, Sandbox sandbox, String line)
+      throws InterruptedException {
     return fixture
         .control()
         .execs()
-        .run(ALICE, sandbox.id(), ExecStart.of(Command.of("echo", "on")))
+        .run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)))
         .stdout()
         .text();
   }

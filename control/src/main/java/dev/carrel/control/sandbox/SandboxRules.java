@@ -117,16 +117,17 @@ final class SandboxRules {
               ErrorCode.WRONG_STATE, "disk_mb: the size of the disk never changes")
           .withHint("create a new sandbox with the size you need");
     }
-    Limits limits =
-        limits(
-            orElse(size.memoryMb(), old.memory().mebibytes()),
-            orElse(size.cpuCores(), old.cpus()),
-            old.disk().mebibytes(),
-            orElse(size.pids(), old.pids()));
+    // What is not asked for stays as it is, also above what may be asked for by now.
+    var limits =
+        new Limits(
+            size.memoryMb() == null ? old.memory() : memory(size.memoryMb()),
+            size.cpuCores() == null ? old.cpus() : cpus(size.cpuCores()),
+            size.pids() == null ? old.pids() : pids(size.pids()),
+            old.disk(),
+            old.openFiles());
     Sandbox.Expiry expiry = now.expiry();
     return now.edit()
-        .limits(
-            new Limits(limits.memory(), limits.cpus(), limits.pids(), old.disk(), old.openFiles()))
+        .limits(limits)
         .expiry(
             new Sandbox.Expiry(
                 idleTimeout(patch.expiry().idleTimeoutSeconds(), expiry.idleTimeout()),
@@ -140,19 +141,31 @@ final class SandboxRules {
   }
 
   private Limits limits(long memoryMb, double cpuCores, long diskMb, int pids) {
-    atMost("memory_mb", memoryMb, settings.get().maxMemoryMb());
     atMost("disk_mb", diskMb, settings.get().maxDiskMb());
-    atMost("pids", pids, settings.get().maxPids());
-    if (!(cpuCores <= settings.get().maxCpuCores())) {
-      throw SandboxException.invalid(
-          "cpu_cores", "must be at most " + settings.get().maxCpuCores());
-    }
     return new Limits(
-        DataSize.ofMebibytes(memoryMb),
-        cpuCores,
-        pids,
+        memory(memoryMb),
+        cpus(cpuCores),
+        pids(pids),
         DataSize.ofMebibytes(diskMb),
         settings.get().openFiles());
+  }
+
+  private DataSize memory(long mebibytes) {
+    atMost("memory_mb", mebibytes, settings.get().maxMemoryMb());
+    return DataSize.ofMebibytes(mebibytes);
+  }
+
+  private double cpus(double cores) {
+    double max = settings.get().maxCpuCores();
+    if (!(cores <= max)) {
+      throw SandboxException.invalid("cpu_cores", "must be at most " + max);
+    }
+    return cores;
+  }
+
+  private int pids(int pids) {
+    atMost("pids", pids, settings.get().maxPids());
+    return pids;
   }
 
   private Duration idleTimeout(@Nullable Long seconds, Duration usual) {

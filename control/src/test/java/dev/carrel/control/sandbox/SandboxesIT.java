@@ -28,6 +28,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -254,6 +255,35 @@ final class SandboxesIT {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(() -> sandboxes.patch(ALICE, sandbox.id(), refused))
           .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+    }
+  }
+
+  @Test
+  void whatIsAboveAMaximumThatWasLoweredCanStillBeChanged() throws IOException {
+    var most = new AtomicLong(8192);
+    try (var lowered =
+        new ControlFixture(
+            settings ->
+                settings.withSandboxes(
+                    settings
+                        .sandboxes()
+                        .with(
+                            draft -> {
+                              draft.maxMemoryMb = most.get();
+                              draft.maxDiskMb = most.get();
+                            })))) {
+      Sandbox large = lowered.control().sandboxes().create(ALICE, sized(8192L, null, 8192L, null));
+      lowered.control().sandboxes().stop(ALICE, large.id());
+      most.set(4096);
+      Sandboxes now = lowered.restart().sandboxes();
+
+      Sandbox patched = now.patch(ALICE, large.id(), resized(null, 0.5, null));
+
+      assertThat(patched.limits().cpus()).isEqualTo(0.5);
+      assertThat(patched.limits().memory().mebibytes()).isEqualTo(8192);
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> now.patch(ALICE, large.id(), resized(5000L, null, null)))
+          .matches(e -> e.field().orElse("").equals("memory_mb"));
     }
   }
 

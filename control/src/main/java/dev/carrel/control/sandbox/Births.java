@@ -79,7 +79,8 @@ final class Births {
     SnapshotId from = request.storage().snapshot();
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
     for (int attempt = 1; ; attempt++) {
-      RunningSandbox box = suitsPool(request) ? claim(request, engine) : null;
+      WarmPool.Box claimed = suitsPool(request) ? claim(request, engine) : null;
+      RunningSandbox box = claimed == null ? null : claimed.sandbox();
       CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
       try {
         Sandbox row = row(caller, request, network, engine, box, snapshot);
@@ -87,9 +88,8 @@ final class Births {
           switch (reserve(row, about.apply(row.id()))) {
             case Reservation.Made(Sandbox made) -> {
               events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
-              RunningSandbox mine = box;
-              box = null;
-              return new Sandboxes.Obtained(launch(made, mine, answers, snapshot), true);
+              claimed = null;
+              return new Sandboxes.Obtained(launch(made, box, answers, snapshot), true);
             }
             case Reservation.Full _, Reservation.Moved _ ->
                 throw new IllegalStateException("a new row cannot move");
@@ -107,8 +107,8 @@ final class Births {
           }
         }
       } finally {
-        if (box != null) {
-          pools.giveBack(box);
+        if (claimed != null) {
+          pools.giveBack(claimed);
         }
       }
     }
@@ -283,7 +283,7 @@ final class Births {
         && (request.size().diskMb() == null || request.size().diskMb() == settings.get().diskMb());
   }
 
-  private @Nullable RunningSandbox claim(CreateSandbox request, Engine engine) {
+  private WarmPool.@Nullable Box claim(CreateSandbox request, Engine engine) {
     return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
   }
 

@@ -41,7 +41,7 @@ final class WarmPool {
   }
 
   /** Takes a box out, the freshest first: the oldest are then the ones that a quiet time ends. */
-  Optional<RunningSandbox> claim() {
+  Optional<Box> claim() {
     lastClaim = System.nanoTime();
     Box box = ready.pollFirst();
     if (box == null) {
@@ -51,12 +51,12 @@ final class WarmPool {
     }
     idle.decrementAndGet();
     hits.increment();
-    return Optional.of(box.sandbox());
+    return Optional.of(box);
   }
 
-  void add(RunningSandbox sandbox) {
+  void add(Box box) {
     idle.incrementAndGet();
-    ready.addFirst(new Box(sandbox, System.nanoTime()));
+    ready.addFirst(box);
   }
 
   /**
@@ -73,7 +73,7 @@ final class WarmPool {
   }
 
   /** Takes out what is too old, beyond the target, or no longer fit. */
-  List<RunningSandbox> retire(Duration maxAge, Predicate<RunningSandbox> fit) {
+  List<RunningSandbox> retire(Duration maxAge, Predicate<Box> fit) {
     long now = System.nanoTime();
     if (now - lastClaim > QUIET.toNanos()) {
       lastClaim = now;
@@ -82,9 +82,7 @@ final class WarmPool {
     var out = new ArrayList<RunningSandbox>();
     for (Box box : ready) {
       boolean keep =
-          idle.get() <= target.get()
-              && now - box.madeAt() < maxAge.toNanos()
-              && fit.test(box.sandbox());
+          idle.get() <= target.get() && now - box.madeAt() < maxAge.toNanos() && fit.test(box);
       // Somebody may have claimed it meanwhile: then it is not ours to end.
       if (!keep && ready.remove(box)) {
         idle.decrementAndGet();
@@ -116,5 +114,11 @@ final class WarmPool {
         misses.sum());
   }
 
-  private record Box(RunningSandbox sandbox, long madeAt) {}
+  /**
+   * A box, whether it waits or was just claimed.
+   *
+   * @param madeAt by {@link System#nanoTime}
+   * @param era of which defaults it is made
+   */
+  record Box(RunningSandbox sandbox, long madeAt, int era) {}
 }

@@ -125,12 +125,12 @@ public final class WarmPools implements AutoCloseable {
   }
 
   /** A box, out of its pool for good; empty when none is ready. Never waits. */
-  Optional<RunningSandbox> claim(String engine, String image) {
+  Optional<WarmPool.Box> claim(String engine, String image) {
     WarmPool pool = pools.get(new Key(engine, image));
     if (pool == null || closed || !enabled) {
       return Optional.empty();
     }
-    Optional<RunningSandbox> box = pool.claim();
+    Optional<WarmPool.Box> box = pool.claim();
     telemetry.count(box.isPresent() ? "pool_hits" : "pool_misses");
     if (box.isEmpty()) {
       wanted.release();
@@ -156,10 +156,11 @@ public final class WarmPools implements AutoCloseable {
   }
 
   /** For a box that was claimed and never given to anybody. */
-  void giveBack(RunningSandbox box) {
-    WarmPool pool = pools.get(new Key(box.row().engine(), box.row().image()));
-    if (pool == null || closed || !enabled) {
-      discardLater(box);
+  void giveBack(WarmPool.Box box) {
+    Sandbox row = box.sandbox().row();
+    WarmPool pool = pools.get(new Key(row.engine(), row.image()));
+    if (pool == null || closed || !enabled || box.era() != era.get()) {
+      discardLater(box.sandbox());
     } else {
       pool.add(box);
     }
@@ -178,7 +179,13 @@ public final class WarmPools implements AutoCloseable {
 
   private void keep() {
     try {
+      long look = System.nanoTime() + settings.checkInterval().toNanos();
       while (!closed) {
+        // By the clock: who takes boxes wakes us more often than that.
+        if (System.nanoTime() - look >= 0) {
+          retire();
+          look = System.nanoTime() + settings.checkInterval().toNanos();
+        }
         Optional<WarmPool> hungry =
             pools.values().stream().filter(pool -> enabled && pool.missing() > 0).findFirst();
         if (hungry.isPresent() && hungry.get().canWait()) {
@@ -188,10 +195,8 @@ public final class WarmPools implements AutoCloseable {
         }
         boolean made = hungry.isPresent() && fill(hungry.get());
         if (!made) {
-          Duration pause = hungry.isPresent() ? AFTER_FAILURE : settings.checkInterval();
-          if (!wanted.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
-            retire();
-          }
+          long pause = hungry.isPresent() ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
+          wanted.tryAcquire(pause, TimeUnit.NANOSECONDS);
           wanted.drainPermits();
         }
       }
@@ -227,13 +232,14 @@ public final class WarmPools implements AutoCloseable {
       discard(box);
       return false;
     }
-    pool.add(box);
+    pool.add(new WarmPool.Box(box, System.nanoTime(), begun));
     return true;
   }
 
   private void retire() {
     for (WarmPool pool : pools.values()) {
-      pool.retire(settings.maxAge(), WarmPools::answers).forEach(this::discard);
+      pool.retire(settings.maxAge(), box -> box.era() == era.get() && answers(box.sandbox()))
+          .forEach(this::discard);
     }
   }
 

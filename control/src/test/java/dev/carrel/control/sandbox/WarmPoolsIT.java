@@ -26,6 +26,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -170,6 +171,45 @@ final class WarmPoolsIT {
   }
 
   @Test
+  void anOldBoxIsReplacedHoweverOftenOthersAreTaken() throws Exception {
+    try (var fixture = new ControlFixture(pool(Duration.ofMillis(500)))) {
+      Control control = fixture.control();
+      awaitIdle(control, 1);
+      SandboxId box = machines(fixture).iterator().next();
+
+      eventually(
+          () -> {
+            control.sandboxes().pools().enable(true); // wakes the pool as a claim does
+            return !Files.exists(fixture.run().resolve(box.value()));
+          });
+    }
+  }
+
+  @Test
+  void aBoxThatWasClaimedWhileTheDefaultsChangedDoesNotComeBack() throws Exception {
+    try (var fixture = new ControlFixture(pool(1, 1))) {
+      Control control = fixture.control();
+      CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("k");
+      control.sandboxes().create(ALICE, keyed);
+      awaitIdle(control, 1);
+      var claimed = new AtomicReference<SandboxId>();
+
+      control
+          .sandboxes()
+          .obtain(
+              ALICE,
+              keyed,
+              id -> {
+                claimed.set(id);
+                control.sandboxes().pools().renew();
+                return () -> {};
+              });
+
+      eventually(() -> !Files.exists(fixture.run().resolve(claimed.get().value())));
+    }
+  }
+
+  @Test
   void boxesEndWithTheServerAndThoseOfAKilledOneAtTheNextStart() throws Exception {
     try (var fixture = new ControlFixture(pool(2, 2))) {
       awaitIdle(fixture.control(), 2);
@@ -183,12 +223,19 @@ final class WarmPoolsIT {
   }
 
   private static UnaryOperator<ControlSettings> pool(int min, int max, Language... languages) {
-    return settings ->
-        settings.withPools(
-            new PoolSettings(
-                List.of(new PoolSettings.Pool("host", null, min, max, Set.of(languages))),
-                Duration.ofHours(1),
-                Duration.ofMillis(100)));
+    return pool(
+        new PoolSettings.Pool("host", null, min, max, Set.of(languages)),
+        Duration.ofHours(1),
+        Duration.ofMillis(100));
+  }
+
+  private static UnaryOperator<ControlSettings> pool(Duration maxAge) {
+    return pool(new PoolSettings.Pool("host", null, 1, 1, Set.of()), maxAge, Duration.ofSeconds(2));
+  }
+
+  private static UnaryOperator<ControlSettings> pool(
+      PoolSettings.Pool pool, Duration maxAge, Duration interval) {
+    return settings -> settings.withPools(new PoolSettings(List.of(pool), maxAge, interval));
   }
 
   private static void awaitIdle(Control control, int count) {

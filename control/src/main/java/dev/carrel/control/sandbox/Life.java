@@ -208,10 +208,10 @@ final class Life {
             .activity(now, row.counters())
             .build();
     live.row(started);
-    wayOut.begin(started, row.startedAt() == null);
     live.touch();
     boolean written;
     try {
+      wayOut.begin(started, row.startedAt() == null);
       admit(live);
       written = store.transition(row, started, cause);
     } catch (SandboxException e) {

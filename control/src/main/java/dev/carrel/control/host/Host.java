@@ -304,18 +304,19 @@ public final class Host {
   private Place place(Acting acting, String verb, String text, boolean write) {
     Path path = HostFolders.path("path", text);
     folders.requireOpen(path);
-    return folders
-        .find(path, write)
-        .orElseGet(
-            () -> {
-              if (!granted(acting, List.of(verb, path.toString()))) {
-                String ask = Words.text(List.of(verb, path.toString()));
-                throw new SandboxException(
-                        ErrorCode.FORBIDDEN, path + " is in no folder that is lent out for this")
-                    .withHint("ask with: carrel host access request -- " + ask);
-              }
-              return HostFolders.anywhere(path);
-            });
+    // Before an approval for once is used up.
+    Place place = folders.find(path, write).orElse(null);
+    if (place != null) {
+      return folders.requireOpen(place);
+    }
+    Place alone = folders.requireOpen(HostFolders.anywhere(path));
+    if (!granted(acting, List.of(verb, path.toString()))) {
+      String ask = Words.text(List.of(verb, path.toString()));
+      throw new SandboxException(
+              ErrorCode.FORBIDDEN, path + " is in no folder that is lent out for this")
+          .withHint("ask with: carrel host access request -- " + ask);
+    }
+    return alone;
   }
 
   /** For whom, after the permission was looked at. */

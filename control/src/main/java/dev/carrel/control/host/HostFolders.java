@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which paths of the host are lent out. Paths are judged as they are written: no link is followed.
+ * Only a folder that is lent out may be named over a link, and then the place that it leads to is
+ * judged as well.
  */
 final class HostFolders {
   private static final int MAX_PATH = 4096;
@@ -73,6 +75,16 @@ final class HostFolders {
         throw blocked(path);
       }
     }
+  }
+
+  /** Refuses it also for where it really is: a folder's name may lead over a link. */
+  Place requireOpen(Place place) {
+    Path path = real(place.root);
+    for (String name : place.names) {
+      path = path.resolve(name);
+    }
+    requireOpen(path);
+    return place;
   }
 
   /** Whether any of these words leads to what nobody can allow. */

@@ -125,6 +125,26 @@ final class HostIT {
         old.maxProcesses());
   }
 
+  private static HostSettings withFolders(
+      HostSettings old, List<Path> folders, List<Path> writable) {
+    return new HostSettings(
+        old.enabled(),
+        old.allowed(),
+        old.blocked(),
+        folders,
+        writable,
+        old.hidden(),
+        old.path(),
+        old.environment(),
+        old.timeout(),
+        old.maxTimeout(),
+        old.maxOutput(),
+        old.maxFile(),
+        old.maxConcurrent(),
+        old.maxMemory(),
+        old.maxProcesses());
+  }
+
   private static HostCommand command(String... words) {
     return new HostCommand(List.of(words), null, null, SELF);
   }
@@ -499,6 +519,32 @@ final class HostIT {
     refused(ErrorCode.NOT_A_FILE, () -> read(host, lent.resolve("pipe")));
     refused(ErrorCode.NOT_A_DIRECTORY, () -> read(host, lent.resolve("pipe/x")));
     refused(ErrorCode.NOT_A_FILE, () -> read(host, lent));
+  }
+
+  @Test
+  void aFolderThatIsNamedOverALinkGivesNothingAwayThatIsKeptBack() throws Exception {
+    Path link = Files.createSymbolicLink(root.resolve("link"), Path.of("/"));
+    Host host = host(on -> withFolders(on, List.of(link), List.of(link)));
+    Path note = Path.of("/").relativize(lent.resolve("note"));
+    assertThat(read(host, link.resolve(note))).isEqualTo("hello");
+    Path own = link.resolve(Path.of("/").relativize(fixture().data()));
+    refused(ErrorCode.FORBIDDEN, () -> read(host, own.resolve("vault.key")));
+    refused(ErrorCode.FORBIDDEN, () -> host.list(AGENT, SELF, own.toString()));
+    refused(
+        ErrorCode.FORBIDDEN, () -> host.write(AGENT, SELF, own.resolve("new") + "", new byte[1]));
+    refused(
+        ErrorCode.FORBIDDEN,
+        () -> host.copy(AGENT, SELF, own.resolve("vault.key") + "", open + "/key"));
+    refused(ErrorCode.FORBIDDEN, () -> read(host, link.resolve("proc/self/environ")));
+    assertThat(open).isEmptyDirectory();
+  }
+
+  @Test
+  void aFolderThatBecomesALinkGivesNothingAwayThatIsKeptBack() throws Exception {
+    Path later = root.resolve("later");
+    Host host = host(on -> withFolders(on, List.of(later), List.of()));
+    Files.createSymbolicLink(later, fixture().data());
+    refused(ErrorCode.FORBIDDEN, () -> read(host, later.resolve("vault.key")));
   }
 
   @Test

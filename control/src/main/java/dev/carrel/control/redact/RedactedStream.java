@@ -61,12 +61,7 @@ public final class RedactedStream {
       from = 0;
       to = data.length;
     }
-    found.clear();
-    if (covered > 0) {
-      found.add(from, from + covered);
-    }
-    patterns.find(data, from, to, found);
-    alarmed |= !found.canaries().isEmpty();
+    find(patterns, data, from, to);
     if (!known) {
       redaction.tell(found);
     }
@@ -77,15 +72,27 @@ public final class RedactedStream {
     return ByteBuffer.wrap(pass(data, from, until, to));
   }
 
-  /** What was held back, when nothing more comes. */
+  /** What was held back, when nothing more comes: nothing of it is the beginning of more now. */
   public ByteBuffer end() {
     if (held.length == 0) {
       return NOTHING;
     }
-    var rest = ByteBuffer.wrap(held, covered, held.length - covered).slice();
-    held = new byte[0];
-    covered = 0;
-    return rest;
+    Patterns patterns = canariesOnly ? redaction.canaries() : redaction.patterns();
+    if (patterns == null || redaction.hidden()) {
+      return hide(held.length - covered);
+    }
+    // Its canaries were told when it came.
+    find(patterns, held, 0, held.length);
+    return ByteBuffer.wrap(pass(held, 0, held.length, held.length));
+  }
+
+  private void find(Patterns patterns, byte[] data, int from, int to) {
+    found.clear();
+    if (covered > 0) {
+      found.add(from, from + covered);
+    }
+    patterns.find(data, from, to, found);
+    alarmed |= !found.canaries().isEmpty();
   }
 
   private ByteBuffer hide(int length) {

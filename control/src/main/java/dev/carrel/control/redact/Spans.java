@@ -31,17 +31,19 @@ final class Spans {
     return bounds[2 * index + 1];
   }
 
-  /** Starts must come in order. */
+  /** What ends before it starts must have been added before. */
   void add(int start, int end) {
-    if (size > 0 && start < bounds[size - 1]) {
-      bounds[size - 1] = Math.max(bounds[size - 1], end);
-      return;
+    int first = start;
+    int last = end;
+    while (size > 0 && start < bounds[size - 1]) {
+      last = Math.max(last, bounds[--size]);
+      first = Math.min(first, bounds[--size]);
     }
     if (size == bounds.length) {
       bounds = Arrays.copyOf(bounds, size * 2);
     }
-    bounds[size++] = start;
-    bounds[size++] = end;
+    bounds[size++] = first;
+    bounds[size++] = last;
   }
 
   void canary(String name) {

@@ -86,6 +86,52 @@ final class RedactionTest {
     }
   }
 
+  /** A form that is also the beginning of a longer one, as the very last thing. */
+  @ParameterizedTest
+  @ValueSource(longs = {21, 22, 23, 24})
+  void noFormLeavesAtTheEndOfAStream(long seed) {
+    var random = new SplittableRandom(seed);
+    for (int round = 0; round < 100; round++) {
+      String value = value(random);
+      var mine = new Redaction(_ -> {});
+      mine.protect(
+          List.of(
+              new Protected("A", value, false),
+              new Protected("LONGER", value + value(random), false)));
+      byte[] before = filler(random);
+      for (byte[] form : Forms.of(value.getBytes(UTF_8))) {
+        byte[] all = (latin(before) + latin(form)).getBytes(ISO_8859_1);
+        byte[] same = inPieces(mine.sameLengthStream(), all, random);
+        assertThat(latin(inPieces(mine.stream(), all, random)))
+            .describedAs("seed %d, round %d: %s", seed, round, latin(form))
+            .startsWith(latin(before) + Redaction.MASK)
+            .doesNotContain(latin(form));
+        assertThat(same).hasSameSizeAs(all);
+        assertThat(latin(same)).startsWith(latin(before)).doesNotContain(latin(form));
+      }
+    }
+  }
+
+  @Test
+  void aFormThatBeginsALongerOneIsHiddenAtTheEnd() {
+    redaction.protect(List.of(new Protected("KEYA", "hunter22", false)));
+    RedactedStream stream = redaction.stream();
+    assertThat(text(stream.next(piece("a=aHVudGVyMjI"))) + text(stream.end()))
+        .isEqualTo("a=" + Redaction.MASK);
+    RedactedStream same = redaction.sameLengthStream();
+    assertThat(text(same.next(piece("a=aHVudGVyMjI"))) + text(same.end()))
+        .isEqualTo("a=***********");
+  }
+
+  @Test
+  void whatIsHeldWhenNothingIsKnownAnyMoreIsHidden() {
+    redaction.protect(List.of(new Protected("A", "sesame-open", false)));
+    RedactedStream stream = redaction.stream();
+    assertThat(text(stream.next(piece("ses")))).isEmpty();
+    redaction.hideEverything();
+    assertThat(text(stream.end())).isEqualTo(Redaction.MASK);
+  }
+
   @Test
   void onlyCanariesAreWatchedForWhereSecretsMayPass() {
     var told = new ArrayList<String>();
@@ -201,6 +247,8 @@ final class RedactionTest {
     redaction.protect(List.of(new Protected("A", "sesame-open", false)));
     assertThat(redaction.cutText("key=sesame-o")).isEqualTo("key=" + Redaction.MASK);
     assertThat(redaction.cutText("yes")).isEqualTo("yes");
+    redaction.protect(List.of(new Protected("B", "key=sesame-open!", false)));
+    assertThat(redaction.cutText("a key=sesame-open")).isEqualTo("a " + Redaction.MASK);
   }
 
   @Test
@@ -260,6 +308,10 @@ final class RedactionTest {
     byte[] copy = new byte[bytes.remaining()];
     bytes.duplicate().get(copy);
     out.writeBytes(copy);
+  }
+
+  private static String latin(byte[] bytes) {
+    return new String(bytes, ISO_8859_1);
   }
 
   private static ByteBuffer piece(String text) {

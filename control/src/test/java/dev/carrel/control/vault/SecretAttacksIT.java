@@ -87,6 +87,17 @@ final class SecretAttacksIT {
   }
 
   @Test
+  void n10TheEndOfAStreamIsNoWayOut() throws Exception {
+    // Without its padding, this is the beginning of what it is with it.
+    fixture.control().vault().add(ALICE, null, "SHORT", "hunter22", false);
+    Sandbox sandbox = fixture.sandbox();
+    assertThat(run(sandbox, "printf %s $SHORT | base64 | tr -d '=\\n'", "SHORT"))
+        .isEqualTo(Redaction.MASK);
+    run(sandbox, "printf %s $SHORT | base64 | tr -d '=\\n' > kept; sync", "SHORT");
+    assertThat(run(sandbox, "cat kept")).isEqualTo(Redaction.MASK);
+  }
+
+  @Test
   void n10WhatIsNotFoundIsKnown() throws Exception {
     Sandbox sandbox = fixture.sandbox();
 

@@ -4,13 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jsoup.nodes.Element;
 import org.jsoup.nodes.Node;
 import org.jsoup.nodes.TextNode;
 
 /**
  * HTML as Markdown, to be read and not to be rendered: nothing is escaped that a reader would
- * stumble over. How deep it may go is bounded by who parsed it.
+ * stumble over. How deep it may go is bounded by who parsed it, and how much it may say by who asks:
+ * a page of a few megabytes could be written out as gigabytes.
  */
 final class Markdown {
   private static final Set<String> DROPPED =
@@ -33,7 +35,15 @@ final class Markdown {
           "video",
           "dialog");
   private static final int MAX_CELL = 300;
+  private static final int MAX_COLUMNS = 100;
+  // Deeper, lines are not moved in further.
+  private static final int MAX_MARGIN = 64;
+  // Deeper, marks within marks are left out: each level copies what is within it.
+  private static final int MAX_DEPTH = 32;
 
+  private final Set<Element> leftOut;
+  private final int most;
+  private final int depth;
   private final StringBuilder out = new StringBuilder();
   // What stands at the start of each line: quotes, and the room of list items.
   private final StringBuilder margin = new StringBuilder();
@@ -42,20 +52,48 @@ final class Markdown {
   private String blankMargin = "";
   // The mark of a list item stands, and nothing after it yet.
   private boolean marked;
+  private int items;
+  private boolean cut;
 
-  private Markdown() {}
+  private Markdown(Set<Element> leftOut, int most, int depth) {
+    this.leftOut = leftOut;
+    this.most = most;
+    this.depth = depth;
+  }
 
-  static String of(Element root) {
-    var markdown = new Markdown();
+  /**
+   * @param leftOut what is not shown, by identity
+   * @param most so many characters
+   */
+  static Markdown of(Element root, Set<Element> leftOut, int most) {
+    return of(root, leftOut, most, 0);
+  }
+
+  private static Markdown of(Element root, Set<Element> leftOut, int most, int depth) {
+    var markdown = new Markdown(leftOut, most, depth);
     markdown.children(root);
-    return markdown.out.toString().strip();
+    return markdown;
+  }
+
+  String text() {
+    return out.toString().strip();
+  }
+
+  /** Whether there was more to say. */
+  boolean isCut() {
+    return cut;
   }
 
   private void children(Element parent) {
     for (Node child : parent.childNodes()) {
+      if (cut) {
+        return;
+      }
       if (child instanceof TextNode text) {
         words(text.text());
-      } else if (child instanceof Element element && isShown(element)) {
+      } else if (child instanceof Element element
+          && isShown(element)
+          && !leftOut.contains(element)) {
         element(element);
       }
     }
@@ -100,19 +138,36 @@ final class Markdown {
   }
 
   private void heading(Element element) {
+    String mark = "#".repeat(element.normalName().charAt(1) - '0') + " ";
+    if (depth >= MAX_DEPTH) {
+      block(() -> children(element));
+      return;
+    }
     String text = inline(element);
     if (!text.isEmpty()) {
-      block(() -> put("#".repeat(element.normalName().charAt(1) - '0') + " " + text));
+      block(() -> put(mark + text));
     }
   }
 
   /** Its words in one line. */
-  private static String inline(Element element) {
-    return of(element).replaceAll("\\s*\n\\s*", " ").strip();
+  private String inline(Element element) {
+    // One more than there is room for, so that who puts it there notices.
+    Markdown inner = of(element, leftOut, room() + 1, depth + 1);
+    cut |= inner.cut;
+    return inner.oneLine();
+  }
+
+  private String oneLine() {
+    return out.toString()
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty())
+        .collect(Collectors.joining(" "));
   }
 
   private void code(Element pre) {
-    String text = pre.wholeText().replaceAll("\\s+$", "").replaceFirst("^\n", "");
+    String whole = pre.wholeText().stripTrailing();
+    String text = whole.startsWith("\n") ? whole.substring(1) : whole;
     if (text.isEmpty()) {
       return;
     }
@@ -120,9 +175,12 @@ final class Markdown {
     block(
         () -> {
           put(fence + language(pre));
-          for (String line : text.split("\n", -1)) {
+          for (int from = 0; from <= text.length() && !cut; ) {
+            int end = text.indexOf('\n', from);
+            String line = text.substring(from, end < 0 ? text.length() : end);
             newLine();
             put(line.stripTrailing());
+            from = end < 0 ? text.length() + 1 : end + 1;
           }
           newLine();
           put(fence);
@@ -142,7 +200,7 @@ final class Markdown {
 
   private void list(Element list) {
     boolean ordered = list.normalName().equals("ol");
-    boolean nested = list.closest("li") != null;
+    boolean nested = items > 0;
     if (nested) {
       endLine();
     } else {
@@ -150,13 +208,18 @@ final class Markdown {
     }
     int number = 1;
     for (Element item : list.children()) {
-      if (isShown(item)) {
+      if (cut) {
+        return;
+      }
+      if (isShown(item) && !leftOut.contains(item)) {
         String mark = ordered ? number++ + ". " : "- ";
         endLine();
         put(mark);
         lineIsNew = true;
         marked = true;
+        items++;
         within(" ".repeat(mark.length()), () -> children(item));
+        items--;
         marked = false;
         lineIsNew = out.charAt(out.length() - 1) == '\n';
         endLine();
@@ -170,17 +233,18 @@ final class Markdown {
 
   private void table(Element table) {
     List<Element> rows = rows(table);
-    int columns = rows.stream().mapToInt(Element::childrenSize).max().orElse(0);
+    int widest = rows.stream().mapToInt(Element::childrenSize).max().orElse(0);
+    int columns = Math.min(widest, MAX_COLUMNS);
     // Pages are laid out with tables, too.
-    if (columns < 2 || rows.size() < 2) {
+    if (columns < 2 || rows.size() < 2 || depth >= MAX_DEPTH) {
       block(() -> children(table));
       return;
     }
     block(
         () -> {
-          for (int i = 0; i < rows.size(); i++) {
+          for (int i = 0; i < rows.size() && !cut; i++) {
             endLine();
-            put(line(rows.get(i).children().stream().map(Markdown::cell).toList(), columns));
+            put(line(rows.get(i).children(), columns));
             if (i == 0) {
               newLine();
               put("|" + " --- |".repeat(columns));
@@ -201,20 +265,25 @@ final class Markdown {
     return rows;
   }
 
-  private static String cell(Element cell) {
-    String text = inline(cell).replace("|", "\\|");
+  private String cell(Element cell) {
+    Markdown inner = of(cell, leftOut, MAX_CELL + 1, depth + 1);
+    String text = inner.oneLine().replace("|", "\\|");
     return text.length() <= MAX_CELL ? text : text.substring(0, MAX_CELL) + "…";
   }
 
-  private static String line(List<String> cells, int columns) {
+  private String line(List<Element> cells, int columns) {
     var text = new StringBuilder("|");
     for (int i = 0; i < columns; i++) {
-      text.append(' ').append(i < cells.size() ? cells.get(i) : "").append(" |");
+      text.append(' ').append(i < cells.size() ? cell(cells.get(i)) : "").append(" |");
     }
     return text.toString();
   }
 
   private void around(String mark, Element element) {
+    if (depth >= MAX_DEPTH) {
+      children(element);
+      return;
+    }
     String text = inline(element);
     if (!text.isEmpty()) {
       put(mark + text + mark);
@@ -229,6 +298,10 @@ final class Markdown {
   }
 
   private void link(Element link) {
+    if (depth >= MAX_DEPTH) {
+      children(link);
+      return;
+    }
     String text = inline(link);
     String target = link.absUrl("href");
     if (text.isEmpty()) {
@@ -255,7 +328,9 @@ final class Markdown {
 
   private void within(String more, Runnable content) {
     int length = margin.length();
-    margin.append(more);
+    if (length + more.length() <= MAX_MARGIN) {
+      margin.append(more);
+    }
     content.run();
     margin.setLength(length);
   }
@@ -275,7 +350,9 @@ final class Markdown {
   }
 
   private void newLine() {
-    out.append('\n');
+    if (!out.isEmpty() && room() > 0) {
+      out.append('\n');
+    }
     lineIsNew = true;
   }
 
@@ -293,15 +370,26 @@ final class Markdown {
   private void put(String text) {
     if (!marked) {
       if (blankDue && !out.isEmpty()) {
-        out.append(blankMargin).append('\n');
+        append(blankMargin);
+        append("\n");
       }
       if (out.isEmpty() || out.charAt(out.length() - 1) == '\n') {
-        out.append(margin);
+        append(margin);
       }
     }
     marked = false;
     blankDue = false;
-    out.append(text);
+    append(text);
     lineIsNew = false;
+  }
+
+  private void append(CharSequence text) {
+    int fits = Math.min(text.length(), room());
+    out.append(text, 0, fits);
+    cut |= fits < text.length();
+  }
+
+  private int room() {
+    return most - out.length();
   }
 }

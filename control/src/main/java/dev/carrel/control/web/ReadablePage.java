@@ -6,8 +6,11 @@ import java.nio.charset.Charset;
 import java.nio.charset.IllegalCharsetNameException;
 import java.nio.charset.StandardCharsets;
 import java.nio.charset.UnsupportedCharsetException;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jsoup.Jsoup;
@@ -19,8 +22,9 @@ import org.jsoup.select.Elements;
  * What a page says, without what surrounds it.
  *
  * @param title empty: it has none
+ * @param cut whether it says more than there was room for
  */
-record ReadablePage(String title, String text) {
+record ReadablePage(String title, String text, boolean cut) {
   private static final Pattern CHARSET =
       Pattern.compile("charset\\s*=\\s*[\"']?([^\\s;\"']+)", Pattern.CASE_INSENSITIVE);
   private static final String AROUND =
@@ -31,16 +35,20 @@ record ReadablePage(String title, String text) {
   /**
    * @param type as the server says it
    * @param base what links are relative to
+   * @param most so many characters of text
    */
-  static ReadablePage of(byte[] bytes, String type, String base) throws IOException {
+  static ReadablePage of(byte[] bytes, String type, String base, int most) throws IOException {
     String kind = type.toLowerCase(Locale.ROOT);
     if (!kind.contains("html")) {
-      return new ReadablePage("", new String(bytes, charset(type).orElse(StandardCharsets.UTF_8)));
+      String text = new String(bytes, charset(type).orElse(StandardCharsets.UTF_8));
+      boolean cut = text.length() > most;
+      return new ReadablePage("", cut ? text.substring(0, most) : text, cut);
     }
     // Without a word of the server, the page itself says it, or begins with a mark.
     String charset = charset(type).map(Charset::name).orElse(null);
     Document page = Jsoup.parse(new ByteArrayInputStream(bytes), charset, base);
-    return new ReadablePage(page.title().strip(), Markdown.of(main(page)));
+    Markdown main = main(page, most);
+    return new ReadablePage(page.title().strip(), main.text(), main.isCut());
   }
 
   static Optional<Charset> charset(String type) {
@@ -55,17 +63,20 @@ record ReadablePage(String title, String text) {
     }
   }
 
-  private static Element main(Document page) {
+  private static Markdown main(Document page, int most) {
     Elements marked = page.select("main, [role=main]");
     if (marked.isEmpty()) {
       marked = page.select("article");
     }
     // Several articles are a list of them.
     if (marked.size() == 1 && marked.getFirst().text().length() >= LEAST_CHARS) {
-      return marked.getFirst();
+      return Markdown.of(marked.getFirst(), Set.of(), most);
     }
-    Element clean = page.body().clone();
-    clean.select(AROUND).remove();
-    return clean.text().length() < LEAST_CHARS ? page.body() : clean;
+    Set<Element> around = Collections.newSetFromMap(new IdentityHashMap<>());
+    around.addAll(page.body().select(AROUND));
+    Markdown clean = Markdown.of(page.body(), around, most);
+    return clean.isCut() || clean.text().length() >= LEAST_CHARS
+        ? clean
+        : Markdown.of(page.body(), Set.of(), most);
   }
 }

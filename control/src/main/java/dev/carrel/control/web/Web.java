@@ -152,17 +152,16 @@ public final class Web {
           .withHint("download it inside a sandbox, for example with curl");
     }
     try {
-      ReadablePage page = ReadablePage.of(answer.body(), type, raw.uri().toString());
-      boolean tooLong = page.text().length() > settings.maxChars();
-      String text = tooLong ? page.text().substring(0, settings.maxChars()) : page.text();
+      ReadablePage page =
+          ReadablePage.of(answer.body(), type, raw.uri().toString(), settings.maxChars());
       return new Fetched(
           raw.uri(),
           answer.status(),
           null,
           type,
           page.title(),
-          text,
-          tooLong || answer.cut(),
+          page.text(),
+          page.cut() || answer.cut(),
           false);
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.WEB_FAILED, raw.uri() + " cannot be read: " + e, e);

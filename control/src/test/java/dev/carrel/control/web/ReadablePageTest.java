@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ReadablePageTest {
+  private static final int MOST = 100_000;
+  private static final int MEGABYTE = 1 << 20;
+
   private static String markdown(String html) throws IOException {
     return page(html).text();
   }
@@ -16,7 +21,8 @@ class ReadablePageTest {
     return ReadablePage.of(
         html.getBytes(StandardCharsets.UTF_8),
         "text/html; charset=utf-8",
-        "https://example.com/a/b");
+        "https://example.com/a/b",
+        MOST);
   }
 
   @Test
@@ -77,7 +83,7 @@ class ReadablePageTest {
         <img src="/x.png" alt="a picture"><img src="/y.png"><svg><text>no</text></svg>
         """;
     assertThat(page(html))
-        .isEqualTo(new ReadablePage("The title", "go ![a picture](https://example.com/x.png)"));
+        .isEqualTo(new ReadablePage("The title", "go ![a picture](https://example.com/x.png)", false));
   }
 
   @Test
@@ -99,21 +105,67 @@ class ReadablePageTest {
   @Test
   void bytesAreReadInTheCharsetThatIsMeant() throws IOException {
     byte[] latin = "<p>caf\u00e9".getBytes(StandardCharsets.ISO_8859_1);
-    assertThat(ReadablePage.of(latin, "text/html;charset=ISO-8859-1", "").text())
+    assertThat(ReadablePage.of(latin, "text/html;charset=ISO-8859-1", "", MOST).text())
         .isEqualTo("caf\u00e9");
     byte[] meta = "<meta charset=shift_jis><p>\u65e5\u672c".getBytes(Charset.forName("Shift_JIS"));
-    assertThat(ReadablePage.of(meta, "text/html", "").text()).isEqualTo("\u65e5\u672c");
+    assertThat(ReadablePage.of(meta, "text/html", "", MOST).text()).isEqualTo("\u65e5\u672c");
     byte[] plain = "a < b\n".getBytes(StandardCharsets.UTF_8);
-    assertThat(ReadablePage.of(plain, "text/plain", "").text()).isEqualTo("a < b\n");
-    assertThat(ReadablePage.of(plain, "text/plain; charset=no-such", "").text())
+    assertThat(ReadablePage.of(plain, "text/plain", "", MOST).text()).isEqualTo("a < b\n");
+    assertThat(ReadablePage.of(plain, "text/plain; charset=no-such", "", MOST).text())
         .isEqualTo("a < b\n");
   }
 
   @Test
   void deepAndBrokenPagesEnd() throws IOException {
     assertThat(markdown("<div>".repeat(200_000) + "deep")).contains("deep");
-    assertThat(markdown("<ul><li>".repeat(50_000) + "deep")).contains("deep");
+    byte[] lists = ("<ul><li>".repeat(50_000) + "deep").getBytes(StandardCharsets.UTF_8);
+    assertThat(ReadablePage.of(lists, "text/html", "", 50 * MEGABYTE).text()).contains("deep");
     assertThat(markdown("<table><tr><td>".repeat(3_000) + "deep")).contains("deep");
     assertThat(markdown("")).isEmpty();
+  }
+
+  @Test
+  void noMoreIsSaidThanThereIsRoomFor() throws IOException {
+    String words = "word ".repeat(MOST / 5 - 1) + "last!";
+    assertThat(page("<p>" + words + "</p><br><p></p>"))
+        .isEqualTo(new ReadablePage("", words, false));
+    assertThat(page("<p>" + words + "</p><p>more")).isEqualTo(new ReadablePage("", words, true));
+    assertThat(page("<p>first</p>" + "<br>".repeat(MOST) + "<p>more"))
+        .isEqualTo(new ReadablePage("", "first", true));
+    assertThat(page("<br>".repeat(MOST) + "<p>more").text()).isEqualTo("more");
+    assertThat(page("<p>" + words.repeat(2)).text()).hasSize(MOST);
+    assertThat(page("<b>" + words.repeat(2) + "</b>").text()).hasSize(MOST);
+    assertThat(page("<b>" + words + "</b>").cut()).isTrue();
+    byte[] plain = words.repeat(2).getBytes(StandardCharsets.UTF_8);
+    assertThat(ReadablePage.of(plain, "text/plain", "", MOST))
+        .isEqualTo(new ReadablePage("", words, true));
+  }
+
+  /** Each of them would be written out as gigabytes, or read in hours. */
+  @Test
+  @Timeout(60)
+  void pagesThatAreMadeToExhaustTheServerDoNot() throws IOException {
+    String blanks = " ".repeat(5 * MEGABYTE);
+    for (String html :
+        List.of(
+            "<blockquote>".repeat(300) + "a<br>".repeat(MEGABYTE),
+            "<ul><li>".repeat(200) + "<ul></ul>".repeat(MEGABYTE / 2),
+            "<table><tr>" + "<td>".repeat(50_000) + "</tr>" + "<tr></tr>".repeat(MEGABYTE / 4),
+            "<pre>x\n" + blanks + "x</pre>",
+            "<b><pre>x" + blanks + "x</pre></b>",
+            "<pre>" + "\nx".repeat(2 * MEGABYTE) + "</pre>",
+            "<b><i>".repeat(250) + "some words ".repeat(MEGABYTE / 2),
+            "<table><tr><td>a<td><tr><td>".repeat(100) + "b ".repeat(MEGABYTE),
+            "<nav></nav>".repeat(MEGABYTE / 4) + "words")) {
+      assertThat(page(html).text()).describedAs(html.substring(0, 30)).hasSizeLessThan(MOST + 1);
+    }
+  }
+
+  @Test
+  void whatIsTooDeepToBeMarkedIsStillThere() throws IOException {
+    assertThat(markdown("<b><i>".repeat(100) + "deep")).contains("deep", "***");
+    assertThat(markdown("<h1><a href=/x>" + "<b>".repeat(100) + "deep"))
+        .contains("deep", "https://example.com/x");
+    assertThat(markdown("<blockquote>".repeat(100) + "deep")).endsWith("> deep");
   }
 }

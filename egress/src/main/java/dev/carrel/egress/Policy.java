@@ -23,8 +23,6 @@ public record Policy(
   public static final Policy NOTHING =
       new Policy(Mode.ENFORCE, List.of(), List.of(), Set.of(), 0, 0);
 
-  private static final int MAX_RULES = 500;
-
   /** Whether the rules hold. */
   public enum Mode {
     ENFORCE,
@@ -48,9 +46,6 @@ public record Policy(
     allow = List.copyOf(allow);
     deny = List.copyOf(deny);
     presets = Set.copyOf(presets);
-    if (allow.size() + deny.size() > MAX_RULES) {
-      throw new IllegalArgumentException("a policy has at most " + MAX_RULES + " rules");
-    }
     if (maxBytes < 0 || bytesPerSecond < 0) {
       throw new IllegalArgumentException("a budget is not negative");
     }

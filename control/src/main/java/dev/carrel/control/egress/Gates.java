@@ -53,6 +53,7 @@ import org.slf4j.LoggerFactory;
 public final class Gates implements WayOut, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Gates.class);
   private static final String SOCKET = "egress.sock";
+  private static final int MAX_RULES = 500;
   private static final int MAX_SOCKET_PATH = 107;
   private static final FileAttribute<Set<PosixFilePermission>> OURS = permissions("rwx------");
   // Users inside have ids of their own; the folder above keeps everybody else out.
@@ -141,6 +142,10 @@ public final class Gates implements WayOut, AutoCloseable {
     if (Boolean.FALSE.equals(enabled) && policy.opens()) {
       throw SandboxException.invalid(
           "network_enabled", "is false, but the policy in 'network' opens the network");
+    }
+    // Of what callers ask for; what a person allows beyond it is added to a policy later.
+    if (policy.allow().size() + policy.deny().size() > MAX_RULES) {
+      throw SandboxException.invalid("network", "must have at most " + MAX_RULES + " rules");
     }
     for (String preset : policy.presets()) {
       if (!presets.names().contains(preset)) {

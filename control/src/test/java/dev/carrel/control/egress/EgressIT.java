@@ -37,12 +37,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -119,6 +122,40 @@ final class EgressIT {
 
     fixture.control().approvals().withdraw(admin, asked.id());
     assertThat(curl(sandbox.id(), url())).contains("egress_not_allowed");
+  }
+
+  /** As many rules as a policy may have, and one more that a person allows. */
+  @Test
+  void whatAPersonAllowsComesOnTopOfAFullPolicy() throws Exception {
+    fixture = new ControlFixture("process", this::pinned);
+    List<Rule> full =
+        IntStream.range(0, 500).mapToObj(i -> Rule.parse("h" + i + ".example.net")).toList();
+    Sandbox sandbox = create(Policy.NOTHING.withAllow(full));
+    var admin = new Caller("office", "ada", Caller.Role.ADMIN);
+    Approval asked =
+        fixture
+            .control()
+            .approvals()
+            .ask(
+                ALICE,
+                new AskApproval(
+                    Approval.Kind.EGRESS,
+                    NAME + ":" + server.getAddress().getPort(),
+                    sandbox.id(),
+                    null,
+                    Approval.Scope.SANDBOX,
+                    "the files",
+                    null));
+    fixture.control().approvals().decide(admin, asked.id(), true, null, null, "");
+    assertThat(curl(sandbox.id(), url())).isEqualTo("hello from /x 200");
+    fixture.restart();
+    assertThat(curl(sandbox.id(), url())).isEqualTo("hello from /x 200");
+
+    var more = new ArrayList<>(full);
+    more.add(Rule.parse("one-more.example.net"));
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> create(Policy.NOTHING.withAllow(more)))
+        .withMessageContaining("at most 500 rules");
   }
 
   @ParameterizedTest

@@ -43,7 +43,17 @@ final class Judge {
     if (policy.mode() == Policy.Mode.OBSERVE) {
       return new Pass("observe", true, true);
     }
-    throw failed.isEmpty() ? notAllowed(asked) : failed.getFirst();
+    throw failed.isEmpty() ? notAllowed(asked) : nearest(failed);
+  }
+
+  /**
+   * Whatever the order of the rules: one that suits the port comes nearer than one that does not.
+   */
+  private static RefusedException nearest(List<RefusedException> failed) {
+    return failed.stream()
+        .filter(failure -> failure.reason() == Reason.METHOD_OR_PATH)
+        .findFirst()
+        .orElse(failed.getFirst());
   }
 
   private static RefusedException notAllowed(Asked asked) {

@@ -78,6 +78,17 @@ final class PolicyTest {
   }
 
   @Test
+  void whyNotDoesNotDependOnTheOrderOfTheRules() {
+    var rules = List.of(Rule.parse("example.com:8443"), Rule.parse("example.com GET /v1/*"));
+    var asked = new Asked("http", Target.parse("example.com", 80), "POST", "/v1/x");
+    assertThat(result(Policy.NOTHING.withAllow(rules), asked)).isEqualTo("METHOD_OR_PATH");
+    assertThat(result(Policy.NOTHING.withAllow(rules.reversed()), asked))
+        .isEqualTo("METHOD_OR_PATH");
+    assertThat(tunnel(Policy.NOTHING.withAllow(rules), "example.com:443"))
+        .isEqualTo("METHOD_OR_PATH");
+  }
+
+  @Test
   void denyGoesOverAllowAndPresets() {
     Policy policy =
         Policy.NOTHING

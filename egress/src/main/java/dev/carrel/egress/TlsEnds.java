@@ -88,7 +88,10 @@ public final class TlsEnds {
           engine.setUseClientMode(true);
           SSLParameters parameters = parameters();
           parameters.setEndpointIdentificationAlgorithm("HTTPS");
-          parameters.setServerNames(List.of(new SNIHostName(target.host().text())));
+          // Addresses are not named there, nor is what is no name of a host.
+          if (target.host().isName() && target.host().text().indexOf('_') < 0) {
+            parameters.setServerNames(List.of(new SNIHostName(target.host().text())));
+          }
           engine.setSSLParameters(parameters);
           return engine;
         });

@@ -86,6 +86,11 @@ public record Secret(
       throw SandboxException.invalid(
           "hosts", "'" + pattern + "' is an address; a host shows by its name who it is");
     }
+    if (pattern.host().text().indexOf('_') >= 0) {
+      throw SandboxException.invalid(
+          "hosts",
+          "'" + pattern + "' has a '_', which no host that speaks TLS can be asked for by");
+    }
     return pattern.toString();
   }
 

@@ -35,7 +35,7 @@ final class Arrival implements Runnable {
     this.door = door;
     this.channel = channel;
     this.buffers = buffers;
-    this.wire = new Wire(channel, buffers.take(), pipes);
+    this.wire = new Wire(channel, buffers, pipes);
     this.goOn = goOn;
     this.left = left;
   }
@@ -51,7 +51,7 @@ final class Arrival implements Runnable {
       door.arrivals().remove(this);
       if (gate == null) {
         close();
-        buffers.giveBack(wire.input());
+        wire.giveBack(buffers);
         left.run();
       }
     }

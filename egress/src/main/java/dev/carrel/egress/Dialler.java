@@ -40,13 +40,12 @@ final class Dialler {
   }
 
   /** A connection to a target that has passed. */
-  Wire dial(Target target) throws RefusedException, InterruptedException {
-    List<InetAddress> addresses = resolver.resolve(target);
+  Wire dial(Gate gate, Target target) throws RefusedException, InterruptedException {
+    List<InetAddress> addresses = resolver.resolve(gate, target);
     IOException last = new IOException("no address");
     for (InetAddress address : addresses) {
       try {
-        return new Wire(
-            connect(new InetSocketAddress(address, target.port())), buffers.take(), pipes);
+        return new Wire(connect(new InetSocketAddress(address, target.port())), buffers, pipes);
       } catch (SocketTimeoutException e) {
         throw new RefusedException(
             Reason.TIMED_OUT,

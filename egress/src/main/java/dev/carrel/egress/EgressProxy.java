@@ -161,6 +161,10 @@ public final class EgressProxy implements AutoCloseable {
         LockSupport.parkNanos(BREATH.toNanos());
       } catch (ClosedSelectorException | CancelledKeyException e) {
         LOG.debug("a gate closed while it was looked at");
+      } catch (RuntimeException | OutOfMemoryError e) {
+        // The one thread that accepts for everybody: what one connection meets is not its end.
+        LOG.warn("the proxy cannot accept", e);
+        LockSupport.parkNanos(BREATH.toNanos());
       }
     }
   }
@@ -169,13 +173,27 @@ public final class EgressProxy implements AutoCloseable {
     try {
       SocketChannel channel = Objects.requireNonNull(gate.listener()).accept();
       if (channel != null) {
-        begin(gate, channel);
+        closedUnless(channel, () -> begin(gate, channel));
       }
     } catch (IOException e) {
       if (!gate.isClosed()) {
         LOG.warn("the proxy cannot accept for {}: {}", gate.sandbox(), e.toString());
         LockSupport.parkNanos(BREATH.toNanos());
       }
+    }
+  }
+
+  private interface Beginning {
+    void run() throws IOException;
+  }
+
+  /** Whoever cannot be served is to notice. */
+  private static void closedUnless(SocketChannel channel, Beginning begins) throws IOException {
+    try {
+      begins.run();
+    } catch (IOException | RuntimeException | OutOfMemoryError e) {
+      channel.close();
+      throw e;
     }
   }
 
@@ -186,7 +204,7 @@ public final class EgressProxy implements AutoCloseable {
       return;
     }
     open.incrementAndGet();
-    Session session = session(gate, new Wire(channel, buffers.take(), pipes), null);
+    Session session = session(gate, new Wire(channel, buffers, pipes), null);
     Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
   }
 
@@ -208,27 +226,31 @@ public final class EgressProxy implements AutoCloseable {
       if (channel == null) {
         return;
       }
-      if (through.arrivals().size() >= settings.maxConnections()
-          || open.get() >= settings.maxTotalConnections()) {
-        channel.close();
-        return;
-      }
-      open.incrementAndGet();
-      channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-      var arrival =
-          new Arrival(
-              through,
-              channel,
-              buffers,
-              pipes,
-              (gate, wire) -> goOn(through, gate, wire),
-              open::decrementAndGet);
-      through.arrivals().add(arrival);
-      Thread.ofVirtual().name("egress-arrival").start(arrival);
+      closedUnless(channel, () -> begin(through, channel));
     } catch (IOException e) {
       LOG.warn("the proxy cannot accept over TCP: {}", e.toString());
       LockSupport.parkNanos(BREATH.toNanos());
     }
+  }
+
+  private void begin(TokenDoor through, SocketChannel channel) throws IOException {
+    if (through.arrivals().size() >= settings.maxConnections()
+        || open.get() >= settings.maxTotalConnections()) {
+      channel.close();
+      return;
+    }
+    channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    open.incrementAndGet();
+    var arrival =
+        new Arrival(
+            through,
+            channel,
+            buffers,
+            pipes,
+            (gate, wire) -> goOn(through, gate, wire),
+            open::decrementAndGet);
+    through.arrivals().add(arrival);
+    Thread.ofVirtual().name("egress-arrival").start(arrival);
   }
 
   private void goOn(TokenDoor through, Gate gate, Wire client) {

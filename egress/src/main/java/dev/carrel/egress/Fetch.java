@@ -159,7 +159,7 @@ public final class Fetch {
   private Answer ask(Gate gate, Asked asked, Words words, Duration patience, Reading reading)
       throws RefusedException, IOException, InterruptedException {
     boolean secure = asked.isTunnel();
-    Wire socket = dialler.dial(asked.target());
+    Wire socket = dialler.dial(gate, asked.target());
     Thread clock = Thread.ofVirtual().name("fetch-clock").start(() -> hangUp(socket, patience));
     try {
       Wire wire = secure ? secured(socket, asked.target()) : socket;
@@ -187,7 +187,7 @@ public final class Fetch {
       clock.interrupt();
       clock.join();
       socket.close();
-      buffers.giveBack(socket.input());
+      socket.giveBack(buffers);
     }
   }
 

@@ -46,7 +46,12 @@ final class Forwarding {
       throw new RefusedException(
           Reason.UNREACHABLE, request.asked().target() + " hung up without an answer");
     }
-    return relay(request, exchange);
+    try {
+      return relay(request, exchange);
+    } catch (RefusedException e) {
+      abandon(exchange.server(), exchange.body());
+      throw e;
+    }
   }
 
   /** Only who has shown a certificate for its name is sent the values of secrets. */
@@ -88,10 +93,10 @@ final class Forwarding {
   /** Sends the request and reads the head of the answer; null when the server hung up. */
   private @Nullable Exchange ask(HttpRequest request, String head, Wire server)
       throws IOException, RefusedException {
-    session.out().pass(head.length());
     HttpHead answer;
     Thread body = null;
     try {
+      session.out().pass(head.length());
       server.write(head);
       if (request.framing().hasBody()) {
         body = session.start("body", () -> sendBody(request, server));
@@ -99,14 +104,25 @@ final class Forwarding {
       answer = readAnswer(server);
     } catch (IOException e) {
       answer = null;
+    } catch (RefusedException e) {
+      abandon(server, body);
+      throw e;
     }
     if (answer == null) {
-      if (body == null) {
-        upstream.drop(server);
-      }
+      abandon(server, body);
       return null;
     }
     return new Exchange(server, answer, body);
+  }
+
+  /**
+   * Lets go of a server whose answer is not wanted: a client that goes on asking would collect
+   * connections. With a body under way the client's own ends, and this one with it.
+   */
+  private void abandon(Wire server, @Nullable Thread body) throws IOException {
+    if (body == null) {
+      upstream.drop(server);
+    }
   }
 
   private void sendBody(HttpRequest request, Wire server) throws IOException {

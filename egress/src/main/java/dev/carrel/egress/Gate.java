@@ -10,6 +10,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * a policy is set nothing passes.
  */
 public final class Gate implements AutoCloseable {
+  private static final int MAX_LOOKUPS = 2;
+
   private final String sandbox;
   private final Witness witness;
   private final @Nullable Path socket;
@@ -28,6 +31,7 @@ public final class Gate implements AutoCloseable {
   private final LongAdder received = new LongAdder();
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Pace pace = new Pace();
+  private final Semaphore lookups = new Semaphore(MAX_LOOKUPS);
   private final Map<String, OwnHost> own = new ConcurrentHashMap<>();
   private volatile Policy policy = Policy.NOTHING;
   private volatile Broker broker = Broker.NONE;
@@ -139,6 +143,11 @@ public final class Gate implements AutoCloseable {
 
   @Nullable ServerSocketChannel listener() {
     return listener;
+  }
+
+  /** Held while a name is looked up: all sandboxes share the few threads that do it. */
+  Semaphore lookups() {
+    return lookups;
   }
 
   Set<Session> sessions() {

@@ -13,6 +13,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Addresses of hosts. Looking a name up holds a platform thread, so only a few are at it. */
 final class Resolver implements AutoCloseable {
@@ -23,6 +24,7 @@ final class Resolver implements AutoCloseable {
   private final Map<Host, List<InetAddress>> pinned;
   private final Addresses addresses;
   private final Lookup lookup;
+  private final Duration patience;
   private final ThreadPoolExecutor lookups =
       new ThreadPoolExecutor(
           THREADS,
@@ -38,6 +40,12 @@ final class Resolver implements AutoCloseable {
   }
 
   Resolver(Map<Host, List<InetAddress>> pinned, Addresses addresses, Lookup lookup) {
+    this(pinned, addresses, lookup, PATIENCE);
+  }
+
+  Resolver(
+      Map<Host, List<InetAddress>> pinned, Addresses addresses, Lookup lookup, Duration patience) {
+    this.patience = patience;
     this.lookup = lookup;
     this.pinned = pinned;
     this.addresses = addresses;
@@ -48,38 +56,64 @@ final class Resolver implements AutoCloseable {
    * Where the target is, every address checked: a name that also leads somewhere else than it may
    * leads nowhere.
    */
-  List<InetAddress> resolve(Target target) throws RefusedException, InterruptedException {
+  List<InetAddress> resolve(Gate gate, Target target)
+      throws RefusedException, InterruptedException {
     List<InetAddress> fixed = pinned.get(target.host());
     if (fixed != null) {
       return fixed;
     }
     Optional<InetAddress> literal = target.host().address();
-    List<InetAddress> found = literal.isPresent() ? List.of(literal.get()) : lookUp(target.host());
+    List<InetAddress> found =
+        literal.isPresent() ? List.of(literal.get()) : lookUp(gate, target.host());
     for (InetAddress address : found) {
       addresses.require(target, address);
     }
     return found;
   }
 
-  private List<InetAddress> lookUp(Host host) throws RefusedException, InterruptedException {
+  private List<InetAddress> lookUp(Gate gate, Host host)
+      throws RefusedException, InterruptedException {
+    if (!gate.lookups().tryAcquire(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new RefusedException(
+          Reason.TOO_MANY, "this sandbox has too many names looked up at once");
+    }
     // The dot keeps the resolver from trying the host's own search domains.
     String name = host.hasDots() ? host.text() + "." : host.text();
+    // Whoever takes it first gives the turn back: a lookup ends when it ends, whoever still waits.
+    var begun = new AtomicBoolean();
     Future<InetAddress[]> answer;
     try {
-      answer = lookups.submit(() -> lookup.addresses(name));
+      answer = lookups.submit(() -> lookUp(gate, name, begun));
     } catch (RejectedExecutionException e) {
+      gate.lookups().release();
       throw new RefusedException(Reason.TOO_MANY, "too many names are being looked up");
     }
     try {
-      return List.of(answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+      return List.of(answer.get(patience.toMillis(), TimeUnit.MILLISECONDS));
     } catch (TimeoutException e) {
-      answer.cancel(false);
       throw new RefusedException(Reason.TIMED_OUT, "looking up " + host + " took too long");
     } catch (ExecutionException e) {
       if (e.getCause() instanceof UnknownHostException) {
         throw new RefusedException(Reason.UNRESOLVED, "there is no host " + host);
       }
       throw new IllegalStateException("the lookup of " + host + " failed", e);
+    } finally {
+      answer.cancel(false);
+      if (begun.compareAndSet(false, true)) {
+        gate.lookups().release();
+      }
+    }
+  }
+
+  private InetAddress[] lookUp(Gate gate, String name, AtomicBoolean begun)
+      throws UnknownHostException {
+    if (!begun.compareAndSet(false, true)) {
+      throw new UnknownHostException(name);
+    }
+    try {
+      return lookup.addresses(name);
+    } finally {
+      gate.lookups().release();
     }
   }
 

@@ -68,6 +68,9 @@ final class Session implements Runnable {
     } catch (IOException | InterruptedException e) {
       // Either end hung up, or the session was ended: nobody is left to be told.
       LOG.debug("a connection of {} ended: {}", gate.sandbox(), e.toString());
+    } catch (OutOfMemoryError e) {
+      // Outside the heap, of buffers: this connection does without, the others have theirs.
+      LOG.warn("a connection of {} ended: {}", gate.sandbox(), e.toString());
     } finally {
       close();
       gate.sessions().remove(this);
@@ -88,7 +91,7 @@ final class Session implements Runnable {
         }
       }
     }
-    wires.forEach(wire -> buffers.giveBack(wire.input()));
+    wires.forEach(wire -> wire.giveBack(buffers));
     if (interrupted) {
       own.interrupt();
     }
@@ -113,7 +116,7 @@ final class Session implements Runnable {
 
   /** Connects; the connection ends with this session. */
   Wire dial(Target target) throws RefusedException, InterruptedException, IOException {
-    Wire wire = dialler.dial(target);
+    Wire wire = dialler.dial(gate, target);
     synchronized (wires) {
       wires.add(wire);
     }
@@ -129,7 +132,7 @@ final class Session implements Runnable {
       wires.remove(wire);
     }
     wire.close();
-    buffers.giveBack(wire.input());
+    wire.giveBack(buffers);
   }
 
   /** Runs beside the session's own thread, and ends with it. */

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A connection with what was read from it and not used yet. One thread reads, one writes. */
@@ -16,7 +17,8 @@ final class Wire implements Closeable {
   private static final int SEND_BUFFER = 1024 * 1024;
 
   private final ByteChannel channel;
-  private final ByteBuffer input;
+  private final Supplier<ByteBuffer> source;
+  private @Nullable ByteBuffer input;
   private final Pipes pipes;
   private final Object closing = new Object();
   private boolean widened;
@@ -25,44 +27,57 @@ final class Wire implements Closeable {
    * @param input empty; its size bounds what is read ahead
    */
   Wire(ByteChannel channel, ByteBuffer input) {
-    this(channel, input, Pipes.none());
+    this(channel, () -> input, Pipes.none());
   }
 
   /**
-   * @param input empty, outside the heap
+   * @param buffers where its input is taken from by who reads first: with none left, that is whose
+   *     connection fails
    * @param pipes for what may pass unseen
    */
-  Wire(SocketChannel channel, ByteBuffer input, Pipes pipes) {
-    this((ByteChannel) channel, input, pipes);
+  Wire(SocketChannel channel, Buffers buffers, Pipes pipes) {
+    this(channel, buffers::take, pipes);
   }
 
-  private Wire(ByteChannel channel, ByteBuffer input, Pipes pipes) {
+  private Wire(ByteChannel channel, Supplier<ByteBuffer> source, Pipes pipes) {
     this.channel = channel;
-    this.input = input.clear().flip();
+    this.source = source;
     this.pipes = pipes;
   }
 
   /** What was read and not used; moving its position uses it. */
   ByteBuffer input() {
-    return input;
+    ByteBuffer taken = input;
+    if (taken == null) {
+      taken = source.get().clear().flip();
+      input = taken;
+    }
+    return taken;
+  }
+
+  /** Nobody may use it any more. */
+  void giveBack(Buffers buffers) {
+    if (input != null) {
+      buffers.giveBack(input);
+    }
   }
 
   /** Reads some more behind what is there; false at the end. */
   boolean fill() throws IOException {
-    input.compact();
+    ByteBuffer into = input().compact();
     try {
-      if (!input.hasRemaining()) {
+      if (!into.hasRemaining()) {
         throw new IOException("more was read ahead than there is room for");
       }
-      return channel.read(input) >= 0;
+      return channel.read(into) >= 0;
     } finally {
-      input.flip();
+      into.flip();
     }
   }
 
   /** Reads until so many bytes are there; false when the end comes first. */
   boolean fill(int bytes) throws IOException {
-    while (input.remaining() < bytes) {
+    while (input().remaining() < bytes) {
       if (!fill()) {
         return false;
       }
@@ -131,8 +146,8 @@ final class Wire implements Closeable {
   void letGo(long most) throws IOException {
     if (channel instanceof SocketChannel) {
       endOutput();
-      for (long left = most; left > 0; left -= input.remaining()) {
-        input.position(input.limit());
+      for (long left = most; left > 0; left -= input().remaining()) {
+        input().position(input().limit());
         if (!fill()) {
           return;
         }

@@ -4,7 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.egress.ProxyFixture.Client;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -186,6 +192,55 @@ final class HttpProxyTest {
                 .formatted(host, host, body, host, host));
     assertThat(answer).doesNotContain("HTTP/1.1 200");
     assertThat(fixture.seen).noneMatch(request -> request.uri().contains("smuggled"));
+  }
+
+  /** One connection must not collect others by asking who answers badly. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nSMTP\r\n\r\n",
+        "SMTP ready\r\n\r\n",
+      })
+  void aServerWhoseAnswerIsRefusedIsLeft(String bad) throws Exception {
+    var left = new CountDownLatch(3);
+    try (var site = ServerSocketChannel.open()) {
+      site.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answerBadly(site, bad, left));
+      String host = ProxyFixture.WEB + ":" + site.socket().getLocalPort();
+      fixture.gate().policy(Policy.NOTHING.withAllow(List.of(Rule.parse(host))));
+      try (Client client = fixture.connect()) {
+        for (int i = 0; i < 3; i++) {
+          client.send("GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(host, host));
+          String head = client.until("HTTP/1.1 502") + client.until("\r\n\r\n");
+          client.text(Integer.parseInt(head.replaceAll("(?s).*Content-Length: (\\d+).*", "$1")));
+        }
+        assertThat(left.await(30, TimeUnit.SECONDS)).as("while the client stays").isTrue();
+      }
+    }
+  }
+
+  private static void answerBadly(ServerSocketChannel site, String answer, CountDownLatch left) {
+    try {
+      while (true) {
+        SocketChannel connection = site.accept();
+        Thread.startVirtualThread(() -> answerBadly(connection, answer, left));
+      }
+    } catch (IOException e) {
+      // The test is over.
+    }
+  }
+
+  private static void answerBadly(SocketChannel connection, String answer, CountDownLatch left) {
+    try (var client = new Client(connection)) {
+      client.until("\r\n\r\n");
+      client.send(answer);
+      client.rest();
+      left.countDown();
+    } catch (IOException e) {
+      left.countDown();
+    }
   }
 
   @Test

@@ -5,15 +5,22 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Case N04: what a name server says is believed once, and only if all of it may be dialled. */
 final class ResolverTest {
   private static final Addresses ADDRESSES = new Addresses(List.of(), List.of());
   private static final Target TARGET = Target.parse("name.example:443", 0);
+
+  private static final Gate GATE = new Gate("sb", null, null, _ -> {});
 
   private final List<String> asked = new ArrayList<>();
 
@@ -28,7 +35,7 @@ final class ResolverTest {
       asked.clear();
       try (var resolver = new Resolver(Map.of(), ADDRESSES, answering(List.of(answer)))) {
         assertThatExceptionOfType(RefusedException.class)
-            .isThrownBy(() -> resolver.resolve(TARGET))
+            .isThrownBy(() -> resolver.resolve(GATE, TARGET))
             .matches(e -> e.reason() == Reason.ADDRESS);
       }
     }
@@ -36,7 +43,7 @@ final class ResolverTest {
     try (var resolver =
         new Resolver(
             Map.of(), ADDRESSES, answering(List.of(List.of("93.184.216.34", "2606:2800::1"))))) {
-      assertThat(resolver.resolve(TARGET)).hasSize(2);
+      assertThat(resolver.resolve(GATE, TARGET)).hasSize(2);
     }
   }
 
@@ -44,10 +51,11 @@ final class ResolverTest {
   void aNameIsAskedForOnceAndTheCheckedAddressIsWhatComesBack() throws Exception {
     var flipping = List.of(List.of("93.184.216.34"), List.of("127.0.0.1"));
     try (var resolver = new Resolver(Map.of(), ADDRESSES, answering(flipping))) {
-      assertThat(resolver.resolve(TARGET)).containsExactly(InetAddress.ofLiteral("93.184.216.34"));
+      assertThat(resolver.resolve(GATE, TARGET))
+          .containsExactly(InetAddress.ofLiteral("93.184.216.34"));
       assertThat(asked).hasSize(1);
       assertThatExceptionOfType(RefusedException.class)
-          .isThrownBy(() -> resolver.resolve(TARGET))
+          .isThrownBy(() -> resolver.resolve(GATE, TARGET))
           .matches(e -> e.reason() == Reason.ADDRESS);
     }
   }
@@ -56,7 +64,7 @@ final class ResolverTest {
   void theHostsOwnSearchDomainsAreNotTried() throws Exception {
     try (var resolver =
         new Resolver(Map.of(), ADDRESSES, answering(List.of(List.of("93.184.216.34"))))) {
-      resolver.resolve(TARGET);
+      resolver.resolve(GATE, TARGET);
       assertThat(asked).containsExactly("name.example.");
     }
   }
@@ -64,11 +72,49 @@ final class ResolverTest {
   @Test
   void literalsAreNotLookedUpAndUnknownNamesSaySo() throws Exception {
     try (var resolver = new Resolver(Map.of(), ADDRESSES, answering(List.of()))) {
-      assertThat(resolver.resolve(Target.parse("93.184.216.34:80", 0))).hasSize(1);
+      assertThat(resolver.resolve(GATE, Target.parse("93.184.216.34:80", 0))).hasSize(1);
       assertThat(asked).isEmpty();
       assertThatExceptionOfType(RefusedException.class)
-          .isThrownBy(() -> resolver.resolve(TARGET))
+          .isThrownBy(() -> resolver.resolve(GATE, TARGET))
           .matches(e -> e.reason() == Reason.UNRESOLVED);
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void whoseNamesTakeForeverLeavesThreadsToOthers() throws Exception {
+    var hang = new CountDownLatch(1);
+    var hanging = new AtomicInteger();
+    Resolver.Lookup lookup =
+        name -> {
+          if (name.startsWith("slow")) {
+            hanging.incrementAndGet();
+            awaitQuietly(hang);
+          }
+          return new InetAddress[] {InetAddress.ofLiteral("93.184.216.34")};
+        };
+    var greedy = new Gate("greedy", null, null, _ -> {});
+    try (var resolver = new Resolver(Map.of(), ADDRESSES, lookup, Duration.ofMillis(300))) {
+      for (int i = 0; i < 12; i++) {
+        Target slow = Target.parse("slow" + i + ".example:443", 0);
+        assertThatExceptionOfType(RefusedException.class)
+            .isThrownBy(() -> resolver.resolve(greedy, slow))
+            .matches(e -> e.reason() == Reason.TIMED_OUT || e.reason() == Reason.TOO_MANY);
+      }
+      assertThat(hanging).hasValue(2);
+      assertThat(resolver.resolve(GATE, TARGET)).hasSize(1);
+      hang.countDown();
+      assertThat(greedy.lookups().tryAcquire(2, 30, TimeUnit.SECONDS)).isTrue();
+      greedy.lookups().release(2);
+      assertThat(resolver.resolve(greedy, TARGET)).hasSize(1);
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -118,8 +118,8 @@ public final class Host {
   /** Runs a command and waits for its end. Interrupting the thread kills it. */
   public HostResult exec(Caller caller, HostCommand command) throws InterruptedException {
     Acting acting = acting(caller, command.of());
-    Path folder = judged(acting, "exec", command.toString(), () -> allowed(acting, command));
     Duration limit = limit(command.timeout());
+    // First: an approval for once is used up by what runs, not by what finds no place.
     if (!places.tryAcquire()) {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
@@ -127,6 +127,7 @@ public final class Host {
           .withHint("try again when one has ended");
     }
     try {
+      Path folder = judged(acting, "exec", command.toString(), () -> allowed(acting, command));
       return run(acting, command, folder, limit);
     } finally {
       places.release();
@@ -329,16 +330,20 @@ public final class Host {
     }
     Sandbox sandbox = id == null ? null : sandboxes.get(caller, id);
     if (sandbox == null) {
-      return new Acting(
+      return acting(
           new Approval.Party(
               caller.tenant(), caller.principal(), Namespace.of(of.namespace()), null));
     }
     if (of.namespace() != null && !of.namespace().equals(sandbox.namespace())) {
       throw SandboxException.invalid("namespace", "is not the sandbox's");
     }
-    return new Acting(
+    return acting(
         new Approval.Party(
             sandbox.tenant(), caller.nameFor(sandbox.tenant()), sandbox.namespace(), id));
+  }
+
+  private Acting acting(Approval.Party party) {
+    return new Acting(party, vault.redaction(party.tenant(), party.namespace()));
   }
 
   private void requirePermission(Caller caller) {
@@ -353,21 +358,10 @@ public final class Host {
     }
   }
 
-  private final class Acting {
-    private final Approval.Party party;
-
-    Acting(Approval.Party party) {
-      this.party = party;
-    }
-
-    Approval.Party party() {
-      return party;
-    }
-
-    Redaction redaction() {
-      return vault.redaction(party.tenant(), party.namespace());
-    }
-  }
+  /**
+   * @param redaction made before anything is done: without it nothing could be told or recorded
+   */
+  private record Acting(Approval.Party party, Redaction redaction) {}
 
   /** Puts a refusal on record. */
   private <T> T judged(Acting acting, String verb, String subject, Supplier<T> work) {

@@ -37,6 +37,8 @@ final class HostFiles {
   static final int MAX_LISTED = 1000;
   private static final Set<PosixFilePermission> NEW_FILE =
       PosixFilePermissions.fromString("rw-r--r--");
+  private static final Set<PosixFilePermission> PRIVATE =
+      PosixFilePermissions.fromString("rw-------");
   private static final int COPY = 64 * 1024;
 
   private final long maxFile;
@@ -161,19 +163,50 @@ final class HostFiles {
     Path fresh = Path.of(".carrel-" + UUID.randomUUID());
     Set<OpenOption> options =
         Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
-    long size;
-    try (SeekableByteChannel target =
-        folder.newByteChannel(
-            fresh,
-            options,
-            PosixFilePermissions.asFileAttribute(old == null ? NEW_FILE : old.permissions()))) {
-      size = content.to(target);
+    try {
+      long size;
+      try (SeekableByteChannel target =
+          folder.newByteChannel(
+              fresh,
+              options,
+              PosixFilePermissions.asFileAttribute(old == null ? NEW_FILE : PRIVATE))) {
+        size = content.to(target);
+      }
+      if (old != null) {
+        giveTo(folder, fresh, old);
+      }
+      folder.move(fresh, folder, name);
+      return size;
     } catch (IOException | RuntimeException e) {
-      folder.deleteFile(fresh);
+      remove(folder, fresh, e);
       throw e;
     }
-    folder.move(fresh, folder, name);
-    return size;
+  }
+
+  /** Whoever had the file has it still, and may do with it what they could before. */
+  private static void giveTo(
+      SecureDirectoryStream<Path> folder, Path fresh, PosixFileAttributes old) throws IOException {
+    PosixFileAttributeView view =
+        folder.getFileAttributeView(fresh, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+    PosixFileAttributes now = view.readAttributes();
+    if (!now.group().equals(old.group())) {
+      view.setGroup(old.group());
+    }
+    if (!now.owner().equals(old.owner())) {
+      view.setOwner(old.owner());
+    }
+    view.setPermissions(old.permissions());
+  }
+
+  private static void remove(SecureDirectoryStream<Path> folder, Path fresh, Exception why) {
+    try {
+      folder.deleteFile(fresh);
+    } catch (NoSuchFileException e) {
+      // It was never made.
+      return;
+    } catch (IOException e) {
+      why.addSuppressed(e);
+    }
   }
 
   private long pour(SeekableByteChannel from, SeekableByteChannel to, Place source)

@@ -1,10 +1,16 @@
 package dev.carrel.control.vault;
 
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Secrets in the server's own environment: {@code CARREL_SECRET_NAMESPACE_NAME}. They are the
@@ -15,7 +21,10 @@ final class EnvironmentSecrets {
 
   private static final List<String> PREFIXES = List.of("CARREL_SECRET_", "SANDBOXMCP_SECRET_");
 
+  private static final Logger LOG = LoggerFactory.getLogger(EnvironmentSecrets.class);
+
   private final Map<String, String> variables;
+  private final Set<String> told = ConcurrentHashMap.newKeySet();
 
   EnvironmentSecrets(Map<String, String> variables) {
     this.variables = variables;
@@ -45,6 +54,24 @@ final class EnvironmentSecrets {
       }
     }
     return names;
+  }
+
+  /** Whether it can be used as a secret; told once when it cannot, never its value. */
+  boolean isUsable(String tenant, String namespace, String name) {
+    try {
+      Secret.checkName("name", name);
+      find(tenant, namespace, name).ifPresent(Secret::checkValue);
+      return true;
+    } catch (SandboxException e) {
+      if (told.add(namespace + "/" + name)) {
+        LOG.warn(
+            "the secret {} of {} in the server's environment cannot be used: {}",
+            Text.printable(name, 64),
+            namespace,
+            e.message());
+      }
+      return false;
+    }
   }
 
   private static String inVariable(String namespace) {

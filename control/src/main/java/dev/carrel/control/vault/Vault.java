@@ -248,8 +248,8 @@ public final class Vault implements SandboxListener {
       return redaction;
     }
     var values = new ArrayList<Protected>();
-    environment
-        .names(tenant, namespace)
+    environment.names(tenant, namespace).stream()
+        .filter(name -> environment.isUsable(tenant, namespace, name))
         .forEach(name -> values.add(open(tenant, namespace, name).value()));
     rows.values().stream()
         .filter(row -> row.tenant().equals(tenant) && row.namespace().equals(namespace))

@@ -11,8 +11,8 @@ import org.jsoup.nodes.TextNode;
 
 /**
  * HTML as Markdown, to be read and not to be rendered: nothing is escaped that a reader would
- * stumble over. How deep it may go is bounded by who parsed it, and how much it may say by who asks:
- * a page of a few megabytes could be written out as gigabytes.
+ * stumble over. How deep it may go is bounded by who parsed it, and how much it may say by who
+ * asks: a page of a few megabytes could be written out as gigabytes.
  */
 final class Markdown {
   private static final Set<String> DROPPED =

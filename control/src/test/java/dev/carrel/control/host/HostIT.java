@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
 import dev.carrel.control.approval.Approval;
 import dev.carrel.control.approval.Approval.Kind;
 import dev.carrel.control.approval.Approval.Scope;
@@ -15,6 +16,7 @@ import dev.carrel.control.audit.AuditRecord;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Caller.Permission;
 import dev.carrel.control.sandbox.Caller.Role;
+import dev.carrel.control.vault.VaultSettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -75,6 +77,11 @@ final class HostIT {
   }
 
   private Host host(UnaryOperator<HostSettings> change) throws IOException {
+    return host(change, settings -> settings);
+  }
+
+  private Host host(UnaryOperator<HostSettings> change, UnaryOperator<ControlSettings> more)
+      throws IOException {
     HostSettings off = HostSettings.off();
     var on =
         new HostSettings(
@@ -93,7 +100,7 @@ final class HostIT {
             2,
             DataSize.ofMebibytes(64),
             16);
-    opened.add(new ControlFixture(settings -> settings.withHost(change.apply(on))));
+    opened.add(new ControlFixture(settings -> more.apply(settings).withHost(change.apply(on))));
     return fixture().control().host();
   }
 
@@ -698,5 +705,41 @@ final class HostIT {
     assertThat(records("host").toString()).doesNotContain("s3cr3t-value");
     assertThat(records("host.exec").getFirst().entry().subject())
         .isEqualTo("printf %s ***REDACTED***");
+  }
+
+  @Test
+  void aVariableOfTheServerThatIsNoSecretStopsNobody() throws Exception {
+    var variables =
+        Map.of(
+            "CARREL_SECRET_DEFAULT_SHORTY", "abc", "CARREL_SECRET_DEFAULT_LONG", "s3cr3t-of-env");
+    Host host = host(on -> on, settings -> settings.withVault(new VaultSettings(null, variables)));
+    var operator = new Caller("default", "agent", Role.USER, Set.of(Permission.HOST));
+    Files.writeString(lent.resolve("note"), "abc s3cr3t-of-env");
+    assertThat(new String(host.read(operator, SELF, lent + "/note", 0, 100).bytes(), UTF_8))
+        .isEqualTo("abc ***REDACTED***");
+    host.write(operator, SELF, open + "/new", new byte[3]);
+    assertThat(records("host.write")).hasSize(1);
+  }
+
+  @Test
+  void anApprovalForOnceIsNotUsedUpByWhoFindsNoPlace() throws Exception {
+    Host full = host(on -> within(with(on, List.of(), List.of()), on.maxTimeout(), 0));
+    approve(ask("uname -r", Scope.ONCE), null);
+    for (int i = 0; i < 2; i++) {
+      refused(ErrorCode.LIMIT_REACHED, () -> full.exec(AGENT, command("uname", "-r")));
+    }
+    assertThat(full.access(AGENT).approvals()).hasSize(1);
+  }
+
+  @Test
+  void aFileThatIsReplacedStaysWhoseItWas() throws Exception {
+    Host host = host(on -> on);
+    Path file = Files.writeString(open.resolve("script"), "old");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxrwx-w-"));
+    host.write(AGENT, SELF, file.toString(), "new".getBytes(UTF_8));
+    assertThat(file).hasContent("new");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rwxrwx-w-");
+    assertThat(open.toFile().list()).containsExactly("script");
   }
 }

@@ -83,7 +83,8 @@ class ReadablePageTest {
         <img src="/x.png" alt="a picture"><img src="/y.png"><svg><text>no</text></svg>
         """;
     assertThat(page(html))
-        .isEqualTo(new ReadablePage("The title", "go ![a picture](https://example.com/x.png)", false));
+        .isEqualTo(
+            new ReadablePage("The title", "go ![a picture](https://example.com/x.png)", false));
   }
 
   @Test

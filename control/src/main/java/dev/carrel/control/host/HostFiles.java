@@ -1,6 +1,8 @@
 package dev.carrel.control.host;
 
 import dev.carrel.control.host.HostFolders.Place;
+import dev.carrel.control.redact.RedactedStream;
+import dev.carrel.control.redact.Redaction;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
@@ -22,6 +24,7 @@ import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
@@ -51,24 +54,40 @@ final class HostFiles {
     T in(SecureDirectoryStream<Path> folder, Path name) throws IOException;
   }
 
-  HostContent read(Place place, long offset, int limit) {
+  /** A part, with values taken out that begin before it or end after it as well. */
+  HostContent read(Place place, long offset, int limit, Redaction redaction) {
     return at(
         place,
         (folder, name) -> {
           PosixFileAttributes file = requireFile(folder, name, place);
           int most = (int) Math.min(limit, maxFile);
           try (SeekableByteChannel channel = openToRead(folder, name)) {
-            channel.position(Math.min(offset, file.size()));
-            ByteBuffer buffer = ByteBuffer.allocate((int) Math.min(most, file.size()) + 1);
+            long start = Math.min(offset, file.size());
+            int before = (int) Math.min(start, redaction.longest());
+            long wanted = (long) before + most + redaction.longest();
+            channel.position(start - before);
+            ByteBuffer buffer =
+                ByteBuffer.allocate((int) Math.min(wanted, file.size() - start + before));
             while (buffer.hasRemaining() && channel.read(buffer) >= 0) {
               // Until it is full or the file ends.
             }
-            byte[] bytes = new byte[Math.min(buffer.position(), most)];
-            buffer.flip().get(bytes);
+            byte[] clean = clean(buffer.flip(), redaction);
+            byte[] bytes =
+                Arrays.copyOfRange(
+                    clean, Math.min(before, clean.length), Math.min(before + most, clean.length));
             boolean cut = offset + bytes.length < file.size();
             return new HostContent(place.path().toString(), bytes, file.size(), cut);
           }
         });
+  }
+
+  /** As many bytes as there were, so that an offset means the same in each part. */
+  private static byte[] clean(ByteBuffer bytes, Redaction redaction) {
+    RedactedStream stream = redaction.sameLengthStream();
+    byte[] clean = new byte[bytes.remaining()];
+    ByteBuffer out = ByteBuffer.wrap(clean);
+    out.put(stream.next(bytes)).put(stream.end());
+    return clean;
   }
 
   /** Returns the size. */

@@ -699,12 +699,29 @@ final class HostIT {
     Host host = host(on -> on);
     fixture().control().vault().add(AGENT, null, "TOKEN", "s3cr3t-value-of-length", false);
     Files.writeString(lent.resolve("note"), "it is s3cr3t-value-of-length");
-    assertThat(read(host, lent.resolve("note"))).isEqualTo("it is ***REDACTED***");
+    assertThat(read(host, lent.resolve("note"))).isEqualTo("it is ***REDACTED***" + "*".repeat(8));
     HostResult result = host.exec(AGENT, command("printf", "%s", "s3cr3t-value-of-length"));
     assertThat(result.stdout()).isEqualTo("***REDACTED***");
     assertThat(records("host").toString()).doesNotContain("s3cr3t-value");
     assertThat(records("host.exec").getFirst().entry().subject())
         .isEqualTo("printf %s ***REDACTED***");
+  }
+
+  @Test
+  void aSecretIsNotReadInParts() throws Exception {
+    Host host = host(on -> on);
+    String secret = "s3cr3t-value-of-length";
+    fixture().control().vault().add(AGENT, null, "TOKEN", secret, false);
+    String file = Files.writeString(lent.resolve("note"), "<" + secret + ">").toString();
+    for (int step = 1; step < secret.length(); step++) {
+      var parts = new StringBuilder();
+      for (int at = 0; at < secret.length() + 2; at += step) {
+        parts.append(new String(host.read(AGENT, SELF, file, at, step).bytes(), UTF_8));
+      }
+      assertThat(parts.toString()).isEqualTo("<***REDACTED***" + "*".repeat(8) + ">");
+    }
+    assertThat(host.read(AGENT, SELF, file, 1000, 10).bytes()).isEmpty();
+    assertThat(host.read(AGENT, SELF, file, 0, 5).cut()).isTrue();
   }
 
   @Test
@@ -716,7 +733,7 @@ final class HostIT {
     var operator = new Caller("default", "agent", Role.USER, Set.of(Permission.HOST));
     Files.writeString(lent.resolve("note"), "abc s3cr3t-of-env");
     assertThat(new String(host.read(operator, SELF, lent + "/note", 0, 100).bytes(), UTF_8))
-        .isEqualTo("abc ***REDACTED***");
+        .isEqualTo("abc " + "*".repeat(13));
     host.write(operator, SELF, open + "/new", new byte[3]);
     assertThat(records("host.write")).hasSize(1);
   }

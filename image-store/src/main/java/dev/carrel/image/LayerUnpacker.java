@@ -29,15 +29,19 @@ final class LayerUnpacker {
   private static final int BUFFER = 64 * 1024;
   private static final int OWN_FOLDER = 0700;
   private static final int OWN_FILE = 0600;
+  private static final long MAX_IMPLIED = 16 << 20;
+  private static final int IMPLIED_COSTS = 64;
 
   private final Path folder;
   private final ImageLimits limits;
-  private final Set<Path> known = new HashSet<>();
   private final Set<String> implied = new HashSet<>();
   private final byte[] buffer = new byte[BUFFER];
   private long files;
   private long bytes;
   private long leftOut;
+  private long impliedSize;
+  // The last folder that something went into: a tar goes on where it is, mostly.
+  private List<String> last = List.of();
 
   /**
    * @param folder exists and is empty
@@ -45,7 +49,6 @@ final class LayerUnpacker {
   LayerUnpacker(Path folder, ImageLimits limits) {
     this.folder = folder;
     this.limits = limits;
-    known.add(folder);
   }
 
   /** Leaves what it has unpacked when it throws. */
@@ -53,9 +56,7 @@ final class LayerUnpacker {
     var reader = new TarReader(tar, BadImage::because);
     try {
       for (TarEntry entry = reader.next(); entry != null; entry = reader.next()) {
-        if (++files > limits.maxFiles()) {
-          throw BadImage.tooLarge("more than " + limits.maxFiles() + " files");
-        }
+        count();
         unpack(entry, reader);
       }
     } catch (InvalidPathException e) {
@@ -85,25 +86,53 @@ final class LayerUnpacker {
     }
   }
 
+  private void count() {
+    if (++files > limits.maxFiles()) {
+      throw BadImage.tooLarge("more than " + limits.maxFiles() + " files and folders");
+    }
+  }
+
   /** Where an entry goes; every folder above it is a folder and no link. */
   private Path place(List<String> names, String shown) throws IOException {
+    List<String> above = names.subList(0, names.size() - 1);
+    int known = common(above, last);
     Path parent = folder;
-    for (int i = 0; i < names.size() - 1; i++) {
-      parent = parent.resolve(names.get(i));
-      if (known.contains(parent)) {
+    for (int i = 0; i < above.size(); i++) {
+      parent = parent.resolve(above.get(i));
+      if (i < known) {
         continue;
       }
       BasicFileAttributes there = Folder.look(parent);
       if (there == null) {
+        imply(String.join("/", above.subList(0, i + 1)));
         Files.createDirectory(parent);
         Files.setPosixFilePermissions(parent, Folder.permissions(0755));
-        implied.add(String.join("/", names.subList(0, i + 1)));
       } else if (!there.isDirectory()) {
         throw refused(shown, "goes through a link or a file");
       }
-      known.add(parent);
     }
+    last = List.copyOf(above);
     return parent.resolve(names.getLast());
+  }
+
+  private static int common(List<String> one, List<String> other) {
+    int most = Math.min(one.size(), other.size());
+    int count = 0;
+    while (count < most && one.get(count).equals(other.get(count))) {
+      count++;
+    }
+    return count;
+  }
+
+  /** Their names are kept, whole: short entries must not make us keep much. */
+  private void imply(String name) {
+    count();
+    impliedSize += name.length() + IMPLIED_COSTS;
+    if (impliedSize > MAX_IMPLIED) {
+      throw BadImage.tooLarge(
+          "more than " + (MAX_IMPLIED >> 20) + " MB of names of folders that are no entries");
+    }
+    implied.add(name);
   }
 
   private static boolean isMarker(String name) {
@@ -133,7 +162,6 @@ final class LayerUnpacker {
       Files.createDirectory(path);
     }
     Files.setPosixFilePermissions(path, Folder.permissions(entry.mode() | OWN_FOLDER));
-    known.add(path);
     implied.remove(String.join("/", names));
   }
 

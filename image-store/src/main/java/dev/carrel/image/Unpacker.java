@@ -1,5 +1,6 @@
 package dev.carrel.image;
 
+import dev.carrel.spi.SandboxException;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.FilterInputStream;
@@ -15,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Unpacks a zip or a tar (plain or in gzip) that somebody sent. The archive is hostile: links,
@@ -30,7 +32,8 @@ public final class Unpacker {
 
   private final Path file;
   private final Limits limits;
-  private final Map<String, Seen> seen = new HashMap<>();
+  private final Place root = new Place();
+  private long places;
   private long files;
   private long bytes;
 
@@ -38,7 +41,7 @@ public final class Unpacker {
    * What an archive may cost.
    *
    * @param maxBytes of all its files
-   * @param maxFiles entries
+   * @param maxFiles entries, and folders whether they are entries or only in names
    * @param maxRatio how much larger than the archive its files may be
    */
   public record Limits(long maxBytes, int maxFiles, int maxRatio) {}
@@ -61,7 +64,13 @@ public final class Unpacker {
   /** What came out. */
   public record Unpacked(long files, long bytes) {}
 
-  private record Seen(String name, boolean folder) {}
+  /** A name of the archive, or a folder above one; it knows its own part of the name only. */
+  private static final class Place {
+    private final Map<String, Place> below = new HashMap<>();
+    // Null until it is claimed.
+    private @Nullable String name;
+    private boolean folder;
+  }
 
   /** What is done with each entry. */
   private interface Visitor {
@@ -177,7 +186,7 @@ public final class Unpacker {
       TarEntry.Type type, String name, long size, boolean executable, InputStream content)
       throws IOException {
     if (++files > limits.maxFiles()) {
-      throw BadArchive.tooLarge("more than " + limits.maxFiles() + " files");
+      throw tooMany();
     }
     switch (type) {
       case FILE, DIRECTORY -> {
@@ -207,17 +216,46 @@ public final class Unpacker {
     if (name.length() > MAX_NAME) {
       throw refused(name, "is too long");
     }
-    for (int i = 1; i <= parts.size(); i++) {
-      boolean last = i == parts.size();
-      var mine = new Seen(String.join("/", parts.subList(0, i)), !last || folder);
-      // As the least careful file system would compare them.
-      String key = Normalizer.normalize(mine.name(), Normalizer.Form.NFKC).toLowerCase(Locale.ROOT);
-      Seen other = seen.putIfAbsent(key, mine);
-      if (other != null && !(other.equals(mine) && mine.folder())) {
-        throw refused(
-            name, other.name().equals(mine.name()) ? "comes twice" : "is much like another name");
+    Place at = root;
+    for (int i = 0; i < parts.size(); i++) {
+      String part = parts.get(i);
+      boolean mine = i < parts.size() - 1 || folder;
+      at = below(at, name, part);
+      if (at.name == null) {
+        at.name = part;
+        at.folder = mine;
+      } else if (!at.name.equals(part)) {
+        throw refused(name, "is much like another name");
+      } else if (!at.folder || !mine) {
+        throw refused(name, "comes twice");
       }
     }
+  }
+
+  /** Where the least careful file system would put a name; a sign that it takes for / leads on. */
+  private Place below(Place from, String name, String part) {
+    Place at = from;
+    String key = Normalizer.normalize(part, Normalizer.Form.NFKC).toLowerCase(Locale.ROOT);
+    for (String step : key.split("/", -1)) {
+      if (step.length() > MAX_PART) {
+        throw refused(name, "is no name that is good everywhere");
+      }
+      Place next = at.below.get(step);
+      if (next == null) {
+        // Folders that are only implied count too: each of them costs us and the sandbox.
+        if (++places > limits.maxFiles()) {
+          throw tooMany();
+        }
+        next = new Place();
+        at.below.put(step, next);
+      }
+      at = next;
+    }
+    return at;
+  }
+
+  private SandboxException tooMany() {
+    return BadArchive.tooLarge("more than " + limits.maxFiles() + " files and folders");
   }
 
   private void weigh(long size, InputStream content) throws IOException {

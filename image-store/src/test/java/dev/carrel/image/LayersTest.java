@@ -63,6 +63,15 @@ class LayersTest {
   }
 
   @Test
+  void longNamesMayBeCutWithinACharacterInTheirHeader() throws IOException {
+    String name = "x" + "é".repeat(80);
+    Digest layer = add(new TarBytes().file(name, "1").symlink("link", name));
+
+    assertThat(layers.files(layer).resolve(name)).hasContent("1");
+    assertThat(Files.readSymbolicLink(layers.files(layer).resolve("link"))).hasToString(name);
+  }
+
+  @Test
   void compressedLayerHasTheDigestOfItsTar() throws IOException {
     byte[] tar = new TarBytes().file("a", "b").bytes();
 
@@ -179,6 +188,31 @@ class LayersTest {
     flat.file("zeros", new String(zeros, java.nio.charset.StandardCharsets.ISO_8859_1));
     assertTooLarge(TarBytes.gzip(flat.bytes()));
     assertNothingLeft();
+  }
+
+  @Test
+  void foldersThatAreNoEntriesCountToo() throws IOException {
+    var deep = new TarBytes();
+    for (int i = 0; i < 20; i++) {
+      deep.file(i + "/d".repeat(100) + "/f", "");
+    }
+    assertTooLarge(deep.bytes());
+    assertNothingLeft();
+  }
+
+  @Test
+  void foldersAreFoundAgainWhereverATarGoesOn() throws IOException {
+    Digest layer =
+        add(
+            new TarBytes()
+                .file("a/b/one", "1")
+                .file("a/c/two", "2")
+                .file("top", "3")
+                .folder("a/b")
+                .file("a/b/three", "4"));
+
+    assertThat(layers.files(layer).resolve("a/b/three")).hasContent("4");
+    assertThat(layers.implied(layer)).containsExactlyInAnyOrder("a", "a/c");
   }
 
   @Test

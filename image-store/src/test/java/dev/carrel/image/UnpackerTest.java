@@ -113,6 +113,38 @@ class UnpackerTest {
     assertThat(refused(many.bytes()).withMessageContaining("more than 100 files")).isNotNull();
   }
 
+  /** Few entries can name many folders. */
+  @Test
+  void foldersThatAreOnlyInNamesCountToo() throws IOException {
+    var deep = new TarBytes();
+    for (int i = 0; i < 90; i++) {
+      deep.file(i + "/" + "aaaaaaa/".repeat(125) + "f", "");
+    }
+    refused(TarBytes.gzip(deep.bytes())).withMessageContaining("more than 100 files and folders");
+    refused(
+            new TarBytes()
+                .file("\uff0f".repeat(80), "")
+                .file("x" + "\uff0f".repeat(80), "")
+                .bytes())
+        .withMessageContaining("more than 100 files and folders");
+    var shared = new TarBytes();
+    for (int i = 0; i < 50; i++) {
+      shared.file("d/".repeat(49) + i, "");
+    }
+    unpack(shared.bytes());
+    assertThat(came).hasSize(50);
+  }
+
+  @Test
+  void aSignThatSomeTakeForASlashIsComparedAsOne() throws IOException {
+    refused(new TarBytes().file("a/b", "1").file("a\uff0fb", "2").bytes())
+        .withMessageContaining("much like another name");
+    refused(new TarBytes().file("a\uff0fb/c", "1").file("a/b/d", "2").bytes())
+        .withMessageContaining("much like another name");
+    unpack(new TarBytes().file("a\uff0fb", "1").file("a\uff0fc", "2").file("a/d", "3").bytes());
+    assertThat(came).hasSize(3);
+  }
+
   @Test
   void aSizeThatIsNotTrueIsRefused() throws IOException {
     byte[] zip = zip("a", "x".repeat(2000));

@@ -79,8 +79,11 @@ final class TarReader {
   }
 
   private TarEntry entry(long headerSize, Map<String, String> extended) {
-    String name = extended.getOrDefault("path", headerName());
-    String link = extended.getOrDefault("linkpath", text(LINK, 100));
+    // Where there is a longer one, the header's own may be cut within a character.
+    String longName = extended.get("path");
+    String longLink = extended.get("linkpath");
+    String name = longName == null ? headerName() : longName;
+    String link = longLink == null ? text(LINK, 100) : longLink;
     if (name.length() > MAX_NAME || link.length() > MAX_NAME) {
       throw refusal.because("a name has more than " + MAX_NAME + " characters");
     }

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
@@ -96,7 +97,11 @@ final class ArchiveFile implements AutoCloseable {
   }
 
   private static String beside(String name, String link) {
-    return Path.of("/").resolve(name).resolveSibling(link).normalize().toString().substring(1);
+    try {
+      return Path.of("/").resolve(name).resolveSibling(link).normalize().toString().substring(1);
+    } catch (InvalidPathException e) {
+      throw BadImage.because("a link in it leads nowhere: " + Text.printable(name, 100));
+    }
   }
 
   @Override

@@ -6,6 +6,7 @@ import dev.carrel.spi.Text;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -106,17 +107,18 @@ final class RegistryClient {
       authorization = authorize(response.headers().firstValue("WWW-Authenticate").orElse(""));
       response = send(address, headers, authorization);
     }
+    boolean home = true;
     for (int i = 0; REDIRECTS.contains(response.statusCode()); i++) {
       response.body().close();
-      URI next = address.resolve(response.headers().firstValue("Location").orElse(""));
+      URI next = next(address, response.headers().firstValue("Location").orElse(""));
       if (i == MAX_REDIRECTS || !mayGo(next)) {
         throw failed(
             "leads on to " + Text.printable(next.toString(), 100) + ", where we do not go");
       }
-      boolean same =
-          next.getAuthority() != null && next.getAuthority().equals(address.getAuthority());
-      // Storage behind a registry has signatures in its addresses and must not see our token.
-      response = send(next, headers, same ? authorization : null);
+      // Storage behind a registry has signatures in its addresses and must not see our token; who
+      // was led there does not show it on the way back either.
+      home &= isHome(next);
+      response = send(next, headers, home ? authorization : null);
       address = next;
     }
     int status = response.statusCode();
@@ -158,16 +160,16 @@ final class RegistryClient {
     }
     String scope = "repository:" + reference.repository() + ":pull";
     String realm = said.getOrDefault("realm", "");
-    URI address =
-        URI.create(
-            realm
-                + (realm.indexOf('?') < 0 ? "?" : "&")
-                + "service="
-                + encode(said.getOrDefault("service", ""))
-                + "&scope="
-                + encode(scope));
+    String query =
+        "service=" + encode(said.getOrDefault("service", "")) + "&scope=" + encode(scope);
+    URI address;
+    try {
+      address = new URI(realm + (realm.indexOf('?') < 0 ? "?" : "&") + query);
+    } catch (URISyntaxException e) {
+      throw badRealm(realm);
+    }
     if (!mayGo(address)) {
-      throw failed("wants us to get a token from " + Text.printable(realm, 100));
+      throw badRealm(realm);
     }
     HttpResponse<InputStream> response = send(address, Map.of(), login.orElse(null));
     if (response.statusCode() != 200) {
@@ -180,6 +182,20 @@ final class RegistryClient {
       throw failed("gave no token");
     }
     return "Bearer " + token;
+  }
+
+  private URI next(URI from, String location) {
+    try {
+      return from.resolve(location);
+    } catch (IllegalArgumentException e) {
+      throw failed("leads on to " + Text.printable(location, 100) + ", which is no address");
+    }
+  }
+
+  private boolean isHome(URI address) {
+    URI registry = URI.create(base);
+    return registry.getScheme().equals(address.getScheme())
+        && registry.getAuthority().equals(address.getAuthority());
   }
 
   private boolean mayGo(URI address) {
@@ -210,6 +226,10 @@ final class RegistryClient {
       case 429 -> failed("is asked too often (429)").withHint("try again later, or log in");
       default -> failed("answers " + status);
     };
+  }
+
+  private SandboxException badRealm(String realm) {
+    return failed("wants us to get a token from " + Text.printable(realm, 100));
   }
 
   private SandboxException failed(String what) {

@@ -93,6 +93,7 @@ class ArchivesTest {
     assertRefused(new TarBytes().file("a", "x").bytes(), "neither");
     assertRefused("not a tar at all".repeat(100).getBytes(StandardCharsets.UTF_8), "not a tar");
     assertRefused(new TarBytes().file("index.json", "{").bytes(), "not readable");
+    assertRefused(new TarBytes().symlink("l", "a\0b" + "x".repeat(100)).bytes(), "leads nowhere");
     assertRefused(new TarBytes().file("manifest.json", "[]").bytes(), "0 images");
     assertRefused(
         new TarBytes()

@@ -11,6 +11,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +28,7 @@ final class Registries {
   private final Path downloads;
   private final ImageLimits limits;
   private final RegistryLogins logins;
+  private final Map<Digest, Turn> fetching = new ConcurrentHashMap<>();
   private @Nullable HttpClient client;
 
   Registries(Layers layers, Path downloads, ImageLimits limits, RegistryLogins logins) {
@@ -48,17 +52,17 @@ final class Registries {
     Manifest manifest = Manifest.of(node);
     JsonNode config = Manifest.json(registry.smallBlob(manifest.config()));
     List<Digest> unpacked = Manifest.layersOf(config, manifest.layers().size());
-    long total = manifest.layers().stream().mapToLong(Descriptor::size).sum();
-    if (total > limits.maxSize().bytes()) {
-      throw BadImage.tooLarge("more than " + limits.maxSize().mebibytes() + " MB to download");
+    long left = limits.maxSize().bytes();
+    for (Descriptor layer : manifest.layers()) {
+      // One by one: their sum may be more than there are numbers for.
+      if (layer.size() > left) {
+        throw BadImage.tooLarge("more than " + limits.maxSize().mebibytes() + " MB to download");
+      }
+      left -= layer.size();
     }
     for (int i = 0; i < unpacked.size(); i++) {
       String which = "layer " + (i + 1) + " of " + unpacked.size();
-      if (layers.has(unpacked.get(i))) {
-        progress.log(which + " is here already");
-      } else {
-        fetch(registry, manifest.layers().get(i), unpacked.get(i), which, progress);
-      }
+      fetchOnce(registry, manifest.layers().get(i), unpacked.get(i), which, progress);
     }
     return unpacked;
   }
@@ -78,6 +82,27 @@ final class Registries {
     return made;
   }
 
+  /** Pulls that share a layer share its download too, so they take turns. */
+  private void fetchOnce(
+      RegistryClient registry, Descriptor layer, Digest unpacked, String which, Progress progress)
+      throws IOException, InterruptedException {
+    Turn turn = fetching.compute(layer.digest(), (_, there) -> Turn.one(there));
+    try {
+      turn.lock.lockInterruptibly();
+      try {
+        if (layers.has(unpacked)) {
+          progress.log(which + " is here already");
+        } else {
+          fetch(registry, layer, unpacked, which, progress);
+        }
+      } finally {
+        turn.lock.unlock();
+      }
+    } finally {
+      fetching.compute(layer.digest(), (_, there) -> Turn.less(there));
+    }
+  }
+
   private void fetch(
       RegistryClient registry, Descriptor layer, Digest unpacked, String which, Progress progress)
       throws IOException, InterruptedException {
@@ -88,14 +113,14 @@ final class Registries {
     try (InputStream in = Files.newInputStream(file)) {
       if (!Digest.of(in).equals(layer.digest())) {
         // From here on it would be the same at every attempt.
-        Files.delete(file);
+        Files.deleteIfExists(file);
         throw BadImage.because(which + " is not what its digest says: " + layer.digest());
       }
     }
     try (InputStream in = Files.newInputStream(file)) {
       layers.add(in, unpacked, progress);
     } finally {
-      Files.delete(file);
+      Files.deleteIfExists(file);
     }
   }
 
@@ -170,6 +195,22 @@ final class Registries {
       progress.at(at, size);
     }
     return at == size;
+  }
+
+  /** Whose turn it is with a layer; there while anybody waits or works. */
+  private static final class Turn {
+    private final ReentrantLock lock = new ReentrantLock();
+    private int users;
+
+    static Turn one(@Nullable Turn there) {
+      Turn turn = there == null ? new Turn() : there;
+      turn.users++;
+      return turn;
+    }
+
+    static @Nullable Turn less(@Nullable Turn there) {
+      return there == null || --there.users == 0 ? null : there;
+    }
   }
 
   private static long here(Path file) throws IOException {

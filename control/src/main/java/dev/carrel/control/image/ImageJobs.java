@@ -48,11 +48,14 @@ final class ImageJobs implements AutoCloseable {
 
   /** From now on nobody else works on this image; to be followed by a run. */
   void reserve(String name) {
-    var job = new ImageJob(logFile(name));
-    if (running.putIfAbsent(name, job) != null) {
-      job.close();
-      throw busyWith(name);
-    }
+    running.compute(
+        name,
+        (_, there) -> {
+          if (there != null) {
+            throw busyWith(name);
+          }
+          return new ImageJob(logFile(name)); // begins the log anew
+        });
   }
 
   void release(String name) {
@@ -86,23 +89,25 @@ final class ImageJobs implements AutoCloseable {
     }
     workers.add(Thread.currentThread());
     try {
-      ending.ready(make(work, job));
+      make(work, job, ending);
       job.step("ready");
-    } catch (SandboxException e) {
-      job.log(e.message());
-      ending.failed(e);
-      throw e;
+    } catch (RuntimeException e) {
+      SandboxException why = known(name, e);
+      job.log(why.message());
+      ending.failed(why);
+      throw why;
     } finally {
       workers.remove(Thread.currentThread());
       release(name);
     }
   }
 
-  private Stored make(Work work, ImageJob job) throws InterruptedException {
+  private void make(Work work, ImageJob job, Ending ending) throws InterruptedException {
     slots.acquire();
     files.readLock().lock();
     try {
-      return work.run(job);
+      // Files are nobody's until the ending has said whose they are.
+      ending.ready(work.run(job));
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.IMAGE_SOURCE_FAILED, String.valueOf(e.getMessage()), e);
     } catch (UncheckedIOException e) {
@@ -111,6 +116,15 @@ final class ImageJobs implements AutoCloseable {
       files.readLock().unlock();
       slots.release();
     }
+  }
+
+  /** A mistake of ours must not leave an image in the making for ever. */
+  private static SandboxException known(String name, RuntimeException e) {
+    if (e instanceof SandboxException known) {
+      return known;
+    }
+    LOG.error("image {}: the work on it failed", name, e);
+    return new SandboxException(ErrorCode.INTERNAL, "the work on it failed: " + e, e);
   }
 
   boolean busy(String name) {

@@ -1,0 +1,95 @@
+package dev.carrel.control.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.image.Digest;
+import dev.carrel.image.ImageFolder.Stored;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ImageJobsTest {
+  private static final Digest DIGEST = Digest.named("x".getBytes(StandardCharsets.UTF_8));
+  private static final Stored STORED = new Stored(DIGEST, List.of(DIGEST), 1, Set.of());
+
+  @TempDir private Path logs;
+  private final List<String> told = new ArrayList<>();
+  private ImageJobs jobs;
+
+  @BeforeEach
+  void open() {
+    jobs = new ImageJobs(logs, 2);
+  }
+
+  @Test
+  void nobodySweepsBetweenTheWorkAndItsEnding() throws Exception {
+    var alone = new ArrayList<Boolean>();
+    jobs.reserve("a");
+    jobs.run("a", _ -> STORED, ending(() -> alone.add(sweepsElsewhere())));
+
+    assertThat(alone).containsExactly(false);
+    assertThat(sweepsElsewhere()).isTrue();
+  }
+
+  @Test
+  void workThatFailsUnexpectedlyEnds() {
+    jobs.reserve("a");
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () ->
+                jobs.run(
+                    "a",
+                    _ -> {
+                      throw new IllegalArgumentException("a b|c");
+                    },
+                    ending(() -> {})))
+        .matches(e -> e.code() == ErrorCode.INTERNAL);
+    assertThat(told).hasSize(1);
+    assertThat(told.getFirst()).contains("a b|c");
+    assertThat(jobs.busy("a")).isFalse();
+  }
+
+  @Test
+  void logStaysThatOfTheWorkUnderWay() throws Exception {
+    jobs.reserve("a");
+    jobs.run(
+        "a",
+        progress -> {
+          progress.log("first line");
+          assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> jobs.reserve("a"));
+          progress.log("second line");
+          return STORED;
+        },
+        ending(() -> {}));
+
+    assertThat(jobs.log("a")).startsWith("first line\nsecond line\n");
+  }
+
+  private boolean sweepsElsewhere() {
+    return CompletableFuture.supplyAsync(() -> jobs.alone(() -> 0).isPresent()).join();
+  }
+
+  private ImageJobs.Ending ending(Runnable ready) {
+    return new ImageJobs.Ending() {
+      @Override
+      public void ready(Stored stored) {
+        ready.run();
+      }
+
+      @Override
+      public void failed(SandboxException why) {
+        told.add(why.message());
+      }
+    };
+  }
+}

@@ -73,10 +73,8 @@ final class Archives {
     Manifest manifest = Manifest.of(node);
     JsonNode config = Manifest.json(blob(archive, manifest.config()));
     List<Digest> expected = Manifest.layersOf(config, manifest.layers().size());
-    for (int i = 0; i < expected.size(); i++) {
-      Digest digest = manifest.layers().get(i).digest();
-      add(archive, name(digest), expected.get(i), progress, i + 1, expected.size());
-    }
+    var names = manifest.layers().stream().map(layer -> name(layer.digest())).toList();
+    addAll(archive, names, expected, progress);
     return expected;
   }
 
@@ -109,22 +107,24 @@ final class Archives {
     }
     JsonNode config = Manifest.json(archive.small(one.path("Config").asText()));
     List<Digest> expected = Manifest.layersOf(config, names.size());
-    for (int i = 0; i < expected.size(); i++) {
-      add(archive, names.get(i), expected.get(i), progress, i + 1, expected.size());
-    }
+    addAll(archive, names, expected, progress);
     return expected;
   }
 
-  private void add(
-      ArchiveFile archive, String name, Digest layer, Progress progress, int number, int of)
+  private void addAll(
+      ArchiveFile archive, List<String> names, List<Digest> expected, Progress progress)
       throws IOException {
-    progress.step("unpacking layer " + number + " of " + of);
-    if (layers.has(layer)) {
-      progress.log("layer " + layer + " is here already");
-      return;
-    }
-    try (InputStream in = archive.open(name)) {
-      layers.add(in, layer, progress);
+    var allowance = new Allowance(limits);
+    for (int i = 0; i < expected.size(); i++) {
+      Digest layer = expected.get(i);
+      progress.step("unpacking layer " + (i + 1) + " of " + expected.size());
+      if (layers.has(layer)) {
+        progress.log("layer " + layer + " is here already");
+        continue;
+      }
+      try (InputStream in = archive.open(names.get(i))) {
+        layers.add(in, layer, allowance, progress);
+      }
     }
   }
 

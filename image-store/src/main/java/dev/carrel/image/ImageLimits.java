@@ -5,8 +5,8 @@ import dev.carrel.spi.DataSize;
 /**
  * What an image may cost.
  *
- * @param maxSize of its files, unpacked
- * @param maxFiles entries of all its layers, and folders that are only in their names
+ * @param maxSize of the files of all its layers that are not here already, unpacked
+ * @param maxFiles entries of the same layers, and folders that are only in their names
  * @param maxRatio how much larger than its compressed form a layer may be
  */
 public record ImageLimits(DataSize maxSize, int maxFiles, int maxRatio) {

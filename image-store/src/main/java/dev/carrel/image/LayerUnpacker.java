@@ -33,11 +33,9 @@ final class LayerUnpacker {
   private static final int IMPLIED_COSTS = 64;
 
   private final Path folder;
-  private final ImageLimits limits;
+  private final Allowance allowance;
   private final Set<String> implied = new HashSet<>();
   private final byte[] buffer = new byte[BUFFER];
-  private long files;
-  private long bytes;
   private long leftOut;
   private long impliedSize;
   // The last folder that something went into: a tar goes on where it is, mostly.
@@ -46,9 +44,9 @@ final class LayerUnpacker {
   /**
    * @param folder exists and is empty
    */
-  LayerUnpacker(Path folder, ImageLimits limits) {
+  LayerUnpacker(Path folder, Allowance allowance) {
     this.folder = folder;
-    this.limits = limits;
+    this.allowance = allowance;
   }
 
   /** Leaves what it has unpacked when it throws. */
@@ -56,14 +54,14 @@ final class LayerUnpacker {
     var reader = new TarReader(tar, BadImage::because);
     try {
       for (TarEntry entry = reader.next(); entry != null; entry = reader.next()) {
-        count();
+        allowance.takeEntry();
         unpack(entry, reader);
       }
     } catch (InvalidPathException e) {
       throw BadImage.because(
           "this host's locale has no such name: " + Text.printable(e.getInput(), 100));
     }
-    return new Unpacked(files, bytes, leftOut, Set.copyOf(implied));
+    return new Unpacked(leftOut, Set.copyOf(implied));
   }
 
   private void unpack(TarEntry entry, TarReader reader) throws IOException {
@@ -83,12 +81,6 @@ final class LayerUnpacker {
       case SYMLINK -> symlink(path, entry);
       case HARDLINK -> hardlink(path, entry);
       case NODE -> leftOut++;
-    }
-  }
-
-  private void count() {
-    if (++files > limits.maxFiles()) {
-      throw BadImage.tooLarge("more than " + limits.maxFiles() + " files and folders");
     }
   }
 
@@ -126,7 +118,7 @@ final class LayerUnpacker {
 
   /** Their names are kept, whole: short entries must not make us keep much. */
   private void imply(String name) {
-    count();
+    allowance.takeEntry();
     impliedSize += name.length() + IMPLIED_COSTS;
     if (impliedSize > MAX_IMPLIED) {
       throw BadImage.tooLarge(
@@ -166,11 +158,8 @@ final class LayerUnpacker {
   }
 
   private void file(Path path, TarEntry entry, TarReader reader) throws IOException {
-    if (entry.size() > limits.maxSize().bytes() - bytes) {
-      throw BadImage.tooLarge("more than " + limits.maxSize().mebibytes() + " MB of files");
-    }
+    allowance.takeBytes(entry.size());
     makeRoom(path, entry);
-    bytes += entry.size();
     try (OutputStream out =
         Files.newOutputStream(
             path,
@@ -238,5 +227,5 @@ final class LayerUnpacker {
    * @param leftOut devices, pipes and the like
    * @param implied folders that the layer uses without saying what they are
    */
-  record Unpacked(long files, long bytes, long leftOut, Set<String> implied) {}
+  record Unpacked(long leftOut, Set<String> implied) {}
 }

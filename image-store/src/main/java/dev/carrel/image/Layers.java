@@ -78,15 +78,23 @@ final class Layers {
     return Folder.size(files(layer));
   }
 
+  /** Unpacks the only new layer of an image. */
+  Digest add(InputStream source, @Nullable Digest expected, Progress progress) throws IOException {
+    return add(source, expected, new Allowance(limits), progress);
+  }
+
   /**
    * Unpacks a layer, compressed or not. Leaves nothing behind when it throws.
    *
    * @param expected what its tar must be; null: whatever it is
+   * @param allowance of the image that it is of
    */
-  Digest add(InputStream source, @Nullable Digest expected, Progress progress) throws IOException {
+  Digest add(
+      InputStream source, @Nullable Digest expected, Allowance allowance, Progress progress)
+      throws IOException {
     Path home = Files.createTempDirectory(unfinished, "layer");
     try {
-      Digest digest = unpack(source, home, progress);
+      Digest digest = unpack(source, home, allowance, progress);
       if (expected != null && !digest.equals(expected)) {
         throw BadImage.because("a layer is " + digest + " and not " + expected);
       }
@@ -108,7 +116,8 @@ final class Layers {
     }
   }
 
-  private Digest unpack(InputStream source, Path home, Progress progress) throws IOException {
+  private Digest unpack(InputStream source, Path home, Allowance allowance, Progress progress)
+      throws IOException {
     Path files = Files.createDirectory(home.resolve(FILES));
     Files.setPosixFilePermissions(files, Folder.permissions(0755));
     MessageDigest algorithm = Digest.sha256();
@@ -116,7 +125,7 @@ final class Layers {
     var plain =
         new Bounded(
             new DigestInputStream(decompressed(packed), algorithm), packed, limits, progress);
-    var unpacked = new LayerUnpacker(files, limits).unpack(plain);
+    var unpacked = new LayerUnpacker(files, allowance).unpack(plain);
     // What follows the end of a tar belongs to its digest too.
     plain.transferTo(OutputStream.nullOutputStream());
     if (unpacked.leftOut() > 0) {

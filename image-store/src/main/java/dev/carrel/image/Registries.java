@@ -60,9 +60,11 @@ final class Registries {
       }
       left -= layer.size();
     }
+    var allowance = new Allowance(limits);
     for (int i = 0; i < unpacked.size(); i++) {
       String which = "layer " + (i + 1) + " of " + unpacked.size();
-      fetchOnce(registry, manifest.layers().get(i), unpacked.get(i), which, progress);
+      var wanted = new Wanted(manifest.layers().get(i), unpacked.get(i), which);
+      fetchOnce(registry, wanted, allowance, progress);
     }
     return unpacked;
   }
@@ -84,28 +86,31 @@ final class Registries {
 
   /** Pulls that share a layer share its download too, so they take turns. */
   private void fetchOnce(
-      RegistryClient registry, Descriptor layer, Digest unpacked, String which, Progress progress)
+      RegistryClient registry, Wanted wanted, Allowance allowance, Progress progress)
       throws IOException, InterruptedException {
-    Turn turn = fetching.compute(layer.digest(), (_, there) -> Turn.one(there));
+    Digest packed = wanted.layer().digest();
+    Turn turn = fetching.compute(packed, (_, there) -> Turn.one(there));
     try {
       turn.lock.lockInterruptibly();
       try {
-        if (layers.has(unpacked)) {
-          progress.log(which + " is here already");
+        if (layers.has(wanted.unpacked())) {
+          progress.log(wanted.which() + " is here already");
         } else {
-          fetch(registry, layer, unpacked, which, progress);
+          fetch(registry, wanted, allowance, progress);
         }
       } finally {
         turn.lock.unlock();
       }
     } finally {
-      fetching.compute(layer.digest(), (_, there) -> Turn.less(there));
+      fetching.compute(packed, (_, there) -> Turn.less(there));
     }
   }
 
   private void fetch(
-      RegistryClient registry, Descriptor layer, Digest unpacked, String which, Progress progress)
+      RegistryClient registry, Wanted wanted, Allowance allowance, Progress progress)
       throws IOException, InterruptedException {
+    Descriptor layer = wanted.layer();
+    String which = wanted.which();
     Path file = downloads.resolve(layer.digest().hex());
     progress.step("downloading " + which);
     download(registry, layer, file, progress);
@@ -118,7 +123,7 @@ final class Registries {
       }
     }
     try (InputStream in = Files.newInputStream(file)) {
-      layers.add(in, unpacked, progress);
+      layers.add(in, wanted.unpacked(), allowance, progress);
     } finally {
       Files.deleteIfExists(file);
     }
@@ -196,6 +201,9 @@ final class Registries {
     }
     return at == size;
   }
+
+  /** A layer as it is downloaded and as it is unpacked, and what it is called meanwhile. */
+  private record Wanted(Descriptor layer, Digest unpacked, String which) {}
 
   /** Whose turn it is with a layer; there while anybody waits or works. */
   private static final class Turn {

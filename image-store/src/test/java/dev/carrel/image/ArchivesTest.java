@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.image.ImageFolder.Stored;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
@@ -89,6 +90,20 @@ class ArchivesTest {
   }
 
   @Test
+  void limitsAreOfAllLayersTogether() throws IOException {
+    images =
+        ImageFolder.open(
+            temporary.resolve("small"), new ImageLimits(DataSize.ofMebibytes(1), 3, 250), null);
+    byte[] low = new TarBytes().file("a", "x").file("b", "x").bytes();
+    byte[] high = new TarBytes().file("c", "x").file("d", "x").bytes();
+    byte[] large = new TarBytes().file("a", "x".repeat(300_000)).bytes();
+    byte[] larger = new TarBytes().file("a", "y".repeat(800_000)).bytes();
+
+    assertTooLarge(saved(low, high, Digest.of(low), Digest.of(high)), "more than 3 files");
+    assertTooLarge(saved(large, larger, Digest.of(large), Digest.of(larger)), "1 MB");
+  }
+
+  @Test
   void whatIsNoImageIsRefused() throws IOException {
     assertRefused(new TarBytes().file("a", "x").bytes(), "neither");
     assertRefused("not a tar at all".repeat(100).getBytes(StandardCharsets.UTF_8), "not a tar");
@@ -133,6 +148,13 @@ class ArchivesTest {
         .isThrownBy(() -> read(archive))
         .withMessageContaining(why)
         .matches(e -> e.code() == ErrorCode.IMAGE_INVALID);
+  }
+
+  private void assertTooLarge(byte[] archive, String why) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> read(archive))
+        .withMessageContaining(why)
+        .matches(e -> e.code() == ErrorCode.TOO_LARGE);
   }
 
   private Stored read(byte[] archive) throws IOException {

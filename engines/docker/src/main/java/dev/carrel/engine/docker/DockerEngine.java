@@ -54,6 +54,7 @@ import org.jspecify.annotations.Nullable;
  * a machine stands in its folder: the next server needs the daemon only to remove what is dead.
  */
 final class DockerEngine implements Engine {
+  private static final System.Logger LOG = System.getLogger(DockerEngine.class.getName());
   private static final Duration START = Duration.ofSeconds(60);
   private static final int MAX_SOCKET_PATH = 107;
 
@@ -433,7 +434,7 @@ final class DockerEngine implements Engine {
     try {
       for (MachineFolder folder : folders()) {
         if (!known.contains(folder.id())) {
-          recover(folder).ifPresent(found::add);
+          adopt(folder).ifPresent(found::add);
         }
       }
       if (probe.possible()) {
@@ -445,15 +446,26 @@ final class DockerEngine implements Engine {
     return found;
   }
 
+  /** One that cannot be recovered is no reason to have none of the others. */
+  private Optional<Machine> adopt(MachineFolder folder) {
+    try {
+      return recover(folder);
+    } catch (IOException | RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot recover " + folder.path(), e);
+      return Optional.empty();
+    }
+  }
+
   /** A machine that answers needs no daemon; one that is dead is left until there is one. */
   private Optional<Machine> recover(MachineFolder folder) throws IOException {
-    MachineState state = folder.read();
-    Optional<HostProcess> first = state.first().filter(HostProcess::alive);
-    if (first.isPresent() && !state.measures().isEmpty()) {
+    Optional<MachineState> state = folder.state();
+    Optional<HostProcess> first = state.flatMap(MachineState::first).filter(HostProcess::alive);
+    if (first.isPresent() && !state.get().measures().isEmpty()) {
       known.add(folder.id());
       ends.listen();
       ControlGroup group = hierarchies.groupOf(first.get().pid());
-      return Optional.of(new DockerMachine(folder, state, first.get(), group, collaborators()));
+      return Optional.of(
+          new DockerMachine(folder, state.get(), first.get(), group, collaborators()));
     }
     if (probe.possible()) {
       remains.sweep(folder);

@@ -69,6 +69,15 @@ record MachineFolder(Kind kind, SandboxId id, Path path) {
     return MachineState.read(stateFile());
   }
 
+  /** The same; empty where none was written, or none that can be read. */
+  Optional<MachineState> state() {
+    try {
+      return Optional.of(read());
+    } catch (IOException | RuntimeException e) {
+      return Optional.empty();
+    }
+  }
+
   private Path stateFile() {
     return path.resolve(kind.engineName() + ".properties");
   }

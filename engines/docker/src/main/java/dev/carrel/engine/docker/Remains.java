@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /** Ends a machine in whatever state it is, and leaves nothing of it but its volume. */
@@ -34,16 +35,16 @@ final class Remains {
     if (!Files.isDirectory(folder.path())) {
       return;
     }
-    MachineState state = folder.read();
-    if (folder.kind() == Kind.GVISOR && state.first().isPresent()) {
-      kill(state.first().get());
+    Optional<MachineState> state = folder.state();
+    Optional<HostProcess> first = state.flatMap(MachineState::first);
+    if (folder.kind() == Kind.GVISOR && first.isPresent()) {
+      kill(first.get());
     }
     removeContainer(daemon, folder.container());
-    if (state.first().isPresent()
-        && !Patience.until(PATIENCE, () -> !state.first().get().alive())) {
-      throw new IOException("its first process does not end: " + state.first().get());
+    if (first.isPresent() && !Patience.until(PATIENCE, () -> !first.get().alive())) {
+      throw new IOException("its first process does not end: " + first.get());
     }
-    VolumeId volume = state.volume();
+    VolumeId volume = state.map(MachineState::volume).orElse(null);
     // One that never came so far may have found it with another machine.
     if (volume != null && folder.hasVolume()) {
       Path image = ImageVolumes.image(volumeDirectory, volume);
@@ -52,8 +53,8 @@ final class Remains {
       }
     }
     folder.remove();
-    if (state.base().isPresent()) {
-      IdRanges.release(state.base().getAsInt());
+    if (state.isPresent() && state.get().base().isPresent()) {
+      IdRanges.release(state.get().base().getAsInt());
     }
   }
 

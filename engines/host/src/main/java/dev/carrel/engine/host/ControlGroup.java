@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +47,21 @@ public record ControlGroup(Map<String, Path> first, @Nullable Path second) {
     return second != null
         ? Files.isDirectory(second)
         : first.values().stream().anyMatch(Files::isDirectory);
+  }
+
+  /** The numbers of those in it; none where there is no such group. */
+  public Set<Long> processes() {
+    var pids = new TreeSet<Long>();
+    for (Path folder : second != null ? List.of(second) : List.copyOf(first.values())) {
+      try {
+        Files.readAllLines(folder.resolve("cgroup.procs")).stream()
+            .map(Long::valueOf)
+            .forEach(pids::add);
+      } catch (IOException e) {
+        // It is gone, and so are they.
+      }
+    }
+    return pids;
   }
 
   /** Removes what nobody uses any more. */

@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * A process of this host, told from a later one with the same number by when it started.
@@ -30,12 +30,30 @@ public record HostProcess(long pid, long started) {
     }
   }
 
-  /** Those that were started with this argument, and those they forked without a new program. */
-  public static List<HostProcess> withArgument(String argument) {
+  /**
+   * Those of this server's own user, outside of every sandbox, whose arguments are so, and those
+   * they forked without a new program. Arguments alone say nothing: anybody chooses his own.
+   */
+  public static List<HostProcess> ours(Predicate<List<String>> arguments) {
     return ProcessHandle.allProcesses()
-        .filter(process -> hasArgument(process.pid(), argument))
+        .filter(process -> arguments.test(arguments(process.pid())) && isOurs(process.pid()))
         .flatMap(process -> find(process.pid()).stream())
         .toList();
+  }
+
+  /** Of our user, and with no other number than the one that we see, as in a sandbox. */
+  private static boolean isOurs(long pid) {
+    try {
+      Path status = Path.of("/proc/" + pid + "/status");
+      // The first line is the program's name, which may hold anything but a line's end.
+      List<String> lines = Files.readAllLines(status, StandardCharsets.ISO_8859_1);
+      return effectiveUser(lines) == user()
+          && lines.stream()
+              .filter(line -> line.startsWith("NSpid:"))
+              .allMatch(line -> line.split("\t", -1).length == 2);
+    } catch (IOException e) {
+      return false; // it ended while we looked
+    }
   }
 
   /** Whether this server is the host's root. */
@@ -46,14 +64,18 @@ public record HostProcess(long pid, long started) {
   /** Whom this server acts as. */
   static long user() {
     try {
-      return Files.readAllLines(Path.of("/proc/self/status")).stream()
-          .filter(line -> line.startsWith("Uid:"))
-          .mapToLong(line -> Long.parseLong(line.split("\t", -1)[2]))
-          .findFirst()
-          .orElse(-1);
+      return effectiveUser(Files.readAllLines(Path.of("/proc/self/status")));
     } catch (IOException e) {
       return -1;
     }
+  }
+
+  private static long effectiveUser(List<String> status) {
+    return status.stream()
+        .filter(line -> line.startsWith("Uid:"))
+        .mapToLong(line -> Long.parseLong(line.split("\t", -1)[2]))
+        .findFirst()
+        .orElse(-1);
   }
 
   public boolean alive() {
@@ -62,20 +84,19 @@ public record HostProcess(long pid, long started) {
 
   /** Whether it still runs with this argument; one that is about to end has none any more. */
   public boolean runsWith(String argument) {
-    return hasArgument(pid, argument) && alive();
+    return arguments(pid).contains(argument) && alive();
   }
 
   public void kill() {
     ProcessHandle.of(pid).filter(_ -> alive()).ifPresent(ProcessHandle::destroyForcibly);
   }
 
-  private static boolean hasArgument(long pid, String argument) {
+  private static List<String> arguments(long pid) {
     try {
       byte[] line = Files.readAllBytes(Path.of("/proc/" + pid + "/cmdline"));
-      return Arrays.asList(new String(line, StandardCharsets.UTF_8).split("\0", -1))
-          .contains(argument);
+      return List.of(new String(line, StandardCharsets.UTF_8).split("\0", -1));
     } catch (IOException e) {
-      return false; // it ended while we looked
+      return List.of(); // it ended while we looked
     }
   }
 }

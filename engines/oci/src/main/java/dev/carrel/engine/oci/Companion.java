@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -77,6 +78,17 @@ final class Companion {
     if (finish(command, folder) != 0) {
       throw Complaint.of(folder.tail());
     }
+  }
+
+  /** Those that were started as {@link #begin} says, and their forks. */
+  static List<HostProcess> processes(SandboxId id, Set<String> verbs) {
+    return HostProcess.ours(
+        arguments ->
+            arguments.size() > 4
+                && arguments.get(1).equals("oci")
+                && verbs.contains(arguments.get(2))
+                && arguments.get(3).equals("--id")
+                && arguments.get(4).equals(id.value()));
   }
 
   /** Lets the runtime remove what it knows of the machine, whatever state that is in. */

@@ -66,6 +66,15 @@ record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
     return MachineState.read(stateFile());
   }
 
+  /** The same; empty where none was written, or none that can be read. */
+  Optional<MachineState> state() {
+    try {
+      return Optional.of(read());
+    } catch (IOException | RuntimeException e) {
+      return Optional.empty();
+    }
+  }
+
   /** How the first process ended, in the companion's words; empty while it runs. */
   Optional<Properties> end() throws IOException {
     try {
@@ -76,11 +85,11 @@ record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
   }
 
   /** The first process as the runtime wrote it down, if it came that far. */
-  Optional<HostProcess> writtenPid() throws IOException {
+  Optional<HostProcess> writtenPid() {
     try {
       return HostProcess.find(Long.parseLong(Files.readString(path.resolve("pid")).strip()));
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
+    } catch (IOException | NumberFormatException e) {
+      return Optional.empty(); // there is none, or it was not written to its end
     }
   }
 

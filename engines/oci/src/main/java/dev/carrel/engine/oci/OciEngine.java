@@ -48,6 +48,7 @@ import org.jspecify.annotations.Nullable;
 final class OciEngine implements Engine {
   private static final Duration START = Duration.ofSeconds(60);
   private static final int MAX_SOCKET_PATH = 107;
+  private static final System.Logger LOG = System.getLogger(OciEngine.class.getName());
 
   private final OciRuntime runtime;
   private final EngineSettings settings;
@@ -362,14 +363,12 @@ final class OciEngine implements Engine {
 
   /** The process in whose view the machine's volume is mounted. */
   private static Optional<Long> companionOf(SandboxId id) throws IOException {
-    for (HostProcess process : Remains.processes(id)) {
-      Path line = Path.of("/proc/" + process.pid() + "/cmdline");
-      if (Files.readString(line, StandardCharsets.ISO_8859_1).contains("\0oci\0run\0")) {
-        return Optional.of(process.pid());
-      }
+    List<HostProcess> companions = Companion.processes(id, Set.of("run"));
+    if (companions.isEmpty()) {
+      throw new IOException(
+          "nobody accompanies " + id + " any more; stop it before its volume is copied");
     }
-    throw new IOException(
-        "nobody accompanies " + id + " any more; stop it before its volume is copied");
+    return Optional.of(companions.getFirst().pid());
   }
 
   @Override
@@ -377,23 +376,35 @@ final class OciEngine implements Engine {
     var found = new ArrayList<Machine>();
     try {
       for (MachineFolder folder : folders()) {
-        if (known.contains(folder.id())) {
-          continue;
-        }
-        MachineState state = folder.read();
-        String argument = folder.id().value();
-        if (state.first().filter(first -> first.runsWith(argument)).isPresent()
-            && folder.end().isEmpty()) {
-          known.add(folder.id());
-          found.add(new OciMachine(folder, state, remains));
-        } else {
-          remains.sweep(folder);
+        if (!known.contains(folder.id())) {
+          recover(folder).ifPresent(found::add);
         }
       }
     } catch (IOException e) {
       throw failed("recovery", "cannot read " + runDirectory + ": " + e, e);
     }
     return found;
+  }
+
+  /** One that cannot be recovered is no reason to have none of the others. */
+  private Optional<Machine> recover(MachineFolder folder) {
+    try {
+      Optional<MachineState> state = folder.state();
+      String argument = folder.id().value();
+      if (state
+              .flatMap(MachineState::first)
+              .filter(first -> first.runsWith(argument))
+              .isPresent()
+          && folder.end().isEmpty()) {
+        Machine machine = new OciMachine(folder, state.get(), remains);
+        known.add(folder.id());
+        return Optional.of(machine);
+      }
+      remains.sweep(folder);
+    } catch (IOException | RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot recover " + folder.path(), e);
+    }
+    return Optional.empty();
   }
 
   private List<MachineFolder> folders() throws IOException {

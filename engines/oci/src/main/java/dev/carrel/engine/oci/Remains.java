@@ -12,6 +12,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 
 /** Ends a machine in whatever state it is, and leaves nothing of it but its volume. */
@@ -35,12 +38,15 @@ final class Remains {
     ControlGroup group = group(folder.id());
     group.thawRemains(); // in version 1 not even SIGKILL reaches who is frozen
     // The first process takes all others with it; then the companion cleans up and follows.
-    String argument = folder.id().value();
-    folder.writtenPid().filter(first -> first.runsWith(argument)).ifPresent(HostProcess::kill);
-    if (!await(() -> processes(folder.id()).isEmpty())) {
-      processes(folder.id()).forEach(HostProcess::kill);
-      if (!await(() -> processes(folder.id()).isEmpty())) {
-        throw new IOException("processes do not end: " + processes(folder.id()));
+    Optional<MachineState> state = folder.state();
+    Optional<HostProcess> first = state.flatMap(MachineState::first).filter(HostProcess::alive);
+    first
+        .or(() -> folder.writtenPid().filter(processes(folder.id(), first)::contains))
+        .ifPresent(HostProcess::kill);
+    if (!await(() -> processes(folder.id(), first).isEmpty())) {
+      processes(folder.id(), first).forEach(HostProcess::kill);
+      if (!await(() -> processes(folder.id(), first).isEmpty())) {
+        throw new IOException("processes do not end: " + processes(folder.id(), first));
       }
     }
     companion.delete(folder);
@@ -49,9 +55,7 @@ final class Remains {
           group.remove();
           return !group.exists();
         });
-    MachineState state = folder.read();
-    var base = state.base();
-    VolumeId volume = state.volume();
+    VolumeId volume = state.map(MachineState::volume).orElse(null);
     // One that never came so far may have found it with another machine.
     if (volume != null
         && folder.hasMounted()
@@ -59,14 +63,25 @@ final class Remains {
       throw new IOException("a loop device does not let go of " + volume);
     }
     folder.remove();
-    if (base.isPresent()) {
-      IdRanges.release(base.getAsInt());
+    if (state.isPresent() && state.get().base().isPresent()) {
+      IdRanges.release(state.get().base().getAsInt());
     }
   }
 
-  /** Its companion, its guest and whatever the runtime keeps running for it. */
-  static List<HostProcess> processes(SandboxId id) {
-    return HostProcess.withArgument(id.value());
+  /**
+   * Its first process, its companion with all that it started or took over, and whoever is in its
+   * group: its guest and whatever the runtime keeps running for it.
+   */
+  private List<HostProcess> processes(SandboxId id, Optional<HostProcess> first) {
+    var pids = new TreeSet<>(group(id).processes());
+    for (HostProcess ours : Companion.processes(id, Set.of("run", "delete"))) {
+      pids.add(ours.pid());
+      ProcessHandle.of(ours.pid()).stream()
+          .flatMap(ProcessHandle::descendants)
+          .forEach(process -> pids.add(process.pid()));
+    }
+    first.filter(HostProcess::alive).ifPresent(process -> pids.add(process.pid()));
+    return pids.stream().flatMap(pid -> HostProcess.find(pid).stream()).toList();
   }
 
   private static boolean await(BooleanSupplier condition) {

@@ -7,9 +7,8 @@ import dev.carrel.engine.testkit.EngineContract;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Machine;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 
 /** The contract on this host as its root user. */
 abstract class OciContract extends EngineContract {
@@ -48,13 +47,26 @@ abstract class OciContract extends EngineContract {
   /** Beside it, its companion and what the runtime keeps have the sandbox's id too. */
   @Override
   protected ProcessHandle guestProcess(Machine machine) {
+    Path run = runDirectory();
+    HostProcess first = MachineFolder.in(runtime, run, machine.id()).writtenPid().orElseThrow();
+    assertThat(first.alive()).isTrue();
+    return ProcessHandle.of(first.pid()).orElseThrow();
+  }
+
+  /** As the command has that asked for the removal, or as anybody has who knows the id. */
+  @Test
+  void strangersWithItsIdAsAnArgumentAreLeftAlone() throws Exception {
+    Machine machine = start();
+    String id = machine.id().value();
+    Process stranger =
+        new ProcessBuilder("sh", "-c", "read line", "rm", id, runDirectory() + "/" + id).start();
     try {
-      Path run = runDirectory();
-      HostProcess first = MachineFolder.in(runtime, run, machine.id()).writtenPid().orElseThrow();
-      assertThat(first.alive()).isTrue();
-      return ProcessHandle.of(first.pid()).orElseThrow();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      machine.destroy();
+
+      assertThat(stranger.isAlive()).isTrue();
+      assertThat(runDirectory().resolve(id)).doesNotExist();
+    } finally {
+      stranger.destroyForcibly().waitFor();
     }
   }
 }

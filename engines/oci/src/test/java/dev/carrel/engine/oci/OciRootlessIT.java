@@ -18,7 +18,7 @@ final class OciRootlessIT {
   private static final String GROUPS = "memory-limit,pids-limit,cpu-limit,freezer";
 
   private static final String GROUPS_AND_IDS = GROUPS + ",uid-range,own-guest-uid";
-  private static final int CONTRACT = 50;
+  private static final int CONTRACT = 51;
   private static final int IMAGES = 6;
   private static final int ATTACKS = 8;
   private static final int HARDENING = 12;

@@ -62,7 +62,12 @@ record MachineFolder(SandboxId id, Path path) {
   /** Makes it, with a state that names no process yet, so that a crash leaves no unknown folder. */
   void create(MachineSpec spec) throws IOException {
     Files.createDirectory(path, ProcessVolumes.OURS);
-    write(properties(spec));
+    try {
+      write(properties(spec));
+    } catch (IOException e) {
+      remove();
+      throw e;
+    }
   }
 
   /** The workspace of a machine that has no volume. */

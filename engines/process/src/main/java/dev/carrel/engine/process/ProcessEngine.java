@@ -74,6 +74,7 @@ final class ProcessEngine implements Engine {
   private static final Duration START = Duration.ofSeconds(10);
   private static final int MAX_SOCKET_PATH = 107;
   private static final int SHOWN_LOG = 500;
+  private static final System.Logger LOG = System.getLogger(ProcessEngine.class.getName());
 
   private final Path runDirectory;
   private final Path guestProgram;
@@ -141,7 +142,7 @@ final class ProcessEngine implements Engine {
       for (Path path : folders.toList()) {
         Optional<MachineFolder> folder = MachineFolder.recognise(path);
         if (folder.isPresent() && !started.contains(folder.get().id())) {
-          adopt(folder.get()).ifPresent(found::add);
+          recover(folder.get()).ifPresent(found::add);
         }
       }
     } catch (IOException e) {
@@ -231,6 +232,16 @@ final class ProcessEngine implements Engine {
     throw last;
   }
 
+  /** One that cannot be recovered is no reason to have none of the others. */
+  private static Optional<Machine> recover(MachineFolder folder) {
+    try {
+      return adopt(folder);
+    } catch (IOException | RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot recover " + folder.path(), e);
+      return Optional.empty();
+    }
+  }
+
   private static Optional<Machine> adopt(MachineFolder folder) throws IOException {
     Optional<HostProcess> guest = folder.guest().filter(HostProcess::alive);
     if (guest.isPresent()) {
@@ -238,7 +249,7 @@ final class ProcessEngine implements Engine {
     }
     if (folder.guest().isEmpty()) {
       // The server died between starting the guest and writing its number down.
-      HostProcess.withArgument(folder.socket().toString()).forEach(HostProcess::kill);
+      ProcessMachine.processes(folder).forEach(HostProcess::kill);
     }
     ProcessMachine.sweep(folder);
     return Optional.empty();
@@ -246,7 +257,7 @@ final class ProcessEngine implements Engine {
 
   private static void undo(MachineFolder folder, Exception failure) {
     try {
-      HostProcess.withArgument(folder.socket().toString()).forEach(HostProcess::kill);
+      ProcessMachine.processes(folder).forEach(HostProcess::kill);
       ProcessMachine.sweep(folder);
     } catch (IOException e) {
       failure.addSuppressed(e);

@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A guest process and its folder. */
@@ -116,18 +117,30 @@ final class ProcessMachine implements Machine {
   static void sweep(MachineFolder folder) throws IOException {
     // Each command's keeper is a fork of the guest and so has its arguments. When the guest has
     // gone it kills its command's tree and follows; killed first, it would leave the tree behind.
-    String mark = folder.socket().toString();
-    if (!await(FORCED, () -> HostProcess.withArgument(mark).isEmpty())) {
-      for (HostProcess remaining : HostProcess.withArgument(mark)) {
+    if (!await(FORCED, () -> processes(folder).isEmpty())) {
+      for (HostProcess remaining : processes(folder)) {
         ProcessHandle.of(remaining.pid())
             .ifPresent(handle -> handle.descendants().forEach(ProcessHandle::destroyForcibly));
         remaining.kill();
       }
-      if (!await(FORCED, () -> HostProcess.withArgument(mark).isEmpty())) {
-        throw new IOException("processes do not end: " + HostProcess.withArgument(mark));
+      if (!await(FORCED, () -> processes(folder).isEmpty())) {
+        throw new IOException("processes do not end: " + processes(folder));
       }
     }
     folder.remove();
+  }
+
+  /** The guest, as the engine starts it, and the keepers that it forked. */
+  static List<HostProcess> processes(MachineFolder folder) {
+    List<String> mark = List.of("init", "--socket", folder.socket().toString());
+    // What starts it has a word more, for a moment.
+    return HostProcess.ours(
+        arguments ->
+            Stream.of(1, 2)
+                .anyMatch(
+                    at ->
+                        arguments.size() >= at + mark.size()
+                            && arguments.subList(at, at + mark.size()).equals(mark)));
   }
 
   private void shutdown() {

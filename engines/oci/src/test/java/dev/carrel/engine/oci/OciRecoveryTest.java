@@ -1,0 +1,66 @@
+package dev.carrel.engine.oci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is found in the run directory, without any runtime. */
+@Timeout(60)
+final class OciRecoveryTest {
+  @TempDir private Path temporary;
+
+  @Test
+  void statesThatCannotBeReadAreSweptAndKeepNobodyFromStarting() throws IOException {
+    Path empty = folder(SandboxId.random(), "");
+    Path broken = folder(SandboxId.random(), "memory=1\ncpus=\n");
+
+    assertThat(engine().recover()).isEmpty();
+    assertThat(empty).doesNotExist();
+    assertThat(broken).doesNotExist();
+  }
+
+  @Test
+  void aProcessThatOnlyNamesTheSandboxIsNobodysConcern() throws Exception {
+    SandboxId id = SandboxId.random();
+    Path folder = folder(id, "memory=1\ncpus=1\npids=1\ndisk=1\nopen-files=1\n");
+    Process stranger =
+        new ProcessBuilder("sh", "-c", "read line", "guest", "--id", id.value()).start();
+    try {
+      assertThat(engine().recover()).isEmpty();
+      assertThat(folder).doesNotExist();
+      assertThat(stranger.isAlive()).isTrue();
+    } finally {
+      stranger.destroyForcibly().waitFor();
+    }
+  }
+
+  @Test
+  void aFolderThatCameToNothingIsRemoved() throws IOException {
+    SandboxId id = SandboxId.random();
+    MachineFolder folder = MachineFolder.in(OciRuntime.RUNC, temporary, id);
+    Files.createDirectory(folder.path());
+
+    new Remains(new Companion(OciRuntime.RUNC, temporary, temporary, temporary)).sweep(folder);
+
+    assertThat(folder.path()).doesNotExist();
+  }
+
+  private Path folder(SandboxId id, String state) throws IOException {
+    Path folder = Files.createDirectory(temporary.resolve(id.value()));
+    Files.writeString(folder.resolve("runc.properties"), state);
+    return folder;
+  }
+
+  private OciEngine engine() {
+    return new OciEngine(
+        OciRuntime.RUNC, new EngineSettings(temporary, temporary, temporary, Set.of()));
+  }
+}

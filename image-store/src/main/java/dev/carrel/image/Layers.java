@@ -89,8 +89,7 @@ final class Layers {
    * @param expected what its tar must be; null: whatever it is
    * @param allowance of the image that it is of
    */
-  Digest add(
-      InputStream source, @Nullable Digest expected, Allowance allowance, Progress progress)
+  Digest add(InputStream source, @Nullable Digest expected, Allowance allowance, Progress progress)
       throws IOException {
     Path home = Files.createTempDirectory(unfinished, "layer");
     try {

@@ -106,8 +106,7 @@ final class Registries {
     }
   }
 
-  private void fetch(
-      RegistryClient registry, Wanted wanted, Allowance allowance, Progress progress)
+  private void fetch(RegistryClient registry, Wanted wanted, Allowance allowance, Progress progress)
       throws IOException, InterruptedException {
     Descriptor layer = wanted.layer();
     String which = wanted.which();

@@ -23,12 +23,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.jspecify.annotations.Nullable;
 
 /** Pulls from registries of this test's own that lead on, lie, or are asked twice at once. */
 @Timeout(60)
@@ -104,11 +104,9 @@ final class RegistriesTest {
     ImageFolder images = images(null);
 
     try (var pulls = Executors.newVirtualThreadPerTaskExecutor()) {
-      Future<Stored> one =
-          pulls.submit(() -> images.pull(reference("one"), AMD, new Listener()));
+      Future<Stored> one = pulls.submit(() -> images.pull(reference("one"), AMD, new Listener()));
       await(second, 30);
-      Future<Stored> two =
-          pulls.submit(() -> images.pull(reference("two"), AMD, new Listener()));
+      Future<Stored> two = pulls.submit(() -> images.pull(reference("two"), AMD, new Listener()));
 
       assertThat(images.root(one.get().root()).resolve("base")).hasContent("x");
       assertThat(images.root(two.get().root()).resolve("base")).hasContent("x");
@@ -145,8 +143,7 @@ final class RegistriesTest {
         manifest
             .replace("\"size\":" + layer.length + "}", "\"size\":" + half + "}")
             .getBytes(StandardCharsets.UTF_8));
-    registry.createContext(
-        "/v2/", exchange -> serve(exchange, exchange.getRequestURI().getPath()));
+    registry.createContext("/v2/", exchange -> serve(exchange, exchange.getRequestURI().getPath()));
 
     assertFails("huge", ErrorCode.TOO_LARGE, "to download");
   }

@@ -391,10 +391,7 @@ final class OciEngine implements Engine {
     try {
       Optional<MachineState> state = folder.state();
       String argument = folder.id().value();
-      if (state
-              .flatMap(MachineState::first)
-              .filter(first -> first.runsWith(argument))
-              .isPresent()
+      if (state.flatMap(MachineState::first).filter(first -> first.runsWith(argument)).isPresent()
           && folder.end().isEmpty()) {
         Machine machine = new OciMachine(folder, state.get(), remains);
         known.add(folder.id());

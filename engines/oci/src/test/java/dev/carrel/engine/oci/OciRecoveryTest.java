@@ -15,6 +15,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is found in the run directory, without any runtime. */
 @Timeout(60)
 final class OciRecoveryTest {
+  private static final String LIMITS =
+      "memory=268435456\ncpus=1\npids=64\ndisk=268435456\nopen-files=256\n";
+
   @TempDir private Path temporary;
 
   @Test
@@ -30,7 +33,7 @@ final class OciRecoveryTest {
   @Test
   void aProcessThatOnlyNamesTheSandboxIsNobodysConcern() throws Exception {
     SandboxId id = SandboxId.random();
-    Path folder = folder(id, "memory=1\ncpus=1\npids=1\ndisk=1\nopen-files=1\n");
+    Path folder = folder(id, LIMITS);
     Process stranger =
         new ProcessBuilder("sh", "-c", "read line", "guest", "--id", id.value()).start();
     try {

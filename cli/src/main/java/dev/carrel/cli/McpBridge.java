@@ -287,11 +287,10 @@ final class McpBridge implements AutoCloseable {
     String begun = session;
     try {
       Passed passed = events(body, id);
-      while (!passed.answered()
-          && passed.last() != null
-          && begun != null
-          && begun.equals(session)) {
-        passed = resume(passed.last(), id);
+      String last = passed.last();
+      while (!passed.answered() && last != null && begun != null && begun.equals(session)) {
+        passed = resume(last, id);
+        last = passed.last();
       }
       return passed.answered();
     } catch (IOException broken) {

@@ -88,7 +88,7 @@ public final class Edits {
               ErrorCode.PRECONDITION_FAILED, "the file was changed while it was edited")
           .withHint("read it again, and repeat the edit");
     }
-    byte[] bytes = change.bytes();
+    byte[] bytes = change.text().getBytes(StandardCharsets.UTF_8);
     FileEntry written =
         Entries.of(
             files.write(FileWrite.to(inside).withMode(entry.mode()).withSize(bytes.length), bytes),
@@ -106,7 +106,7 @@ public final class Edits {
   }
 
   /** The file as it is to be. */
-  private record Change(byte[] bytes, int count, String diff) {}
+  private record Change(String text, int count, String diff) {}
 
   @SuppressWarnings("ThreadPriorityCheck") // virtual threads take turns only when they offer it
   private static Change changed(String path, ByteBuffer content, List<TextEdit> edits) {
@@ -126,8 +126,7 @@ public final class Edits {
       count += applied.count();
       Thread.yield();
     }
-    return new Change(
-        after.getBytes(StandardCharsets.UTF_8), count, UnifiedDiff.of(path, before, after));
+    return new Change(after, count, UnifiedDiff.of(path, before, after));
   }
 
   private static ByteBuffer content(

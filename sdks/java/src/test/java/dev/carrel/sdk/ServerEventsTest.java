@@ -55,6 +55,11 @@ class ServerEventsTest {
           }
 
           @Override
+          public int read(byte[] bytes, int offset, int length) throws IOException {
+            return read();
+          }
+
+          @Override
           public void close() {
             closed.countDown();
           }
@@ -74,8 +79,11 @@ class ServerEventsTest {
   void theFailureEventIsAnExceptionWithItsCode() {
     ServerEvents stream =
         stream(
-            "event: failure\n"
-                + "data: {\"code\":\"guest_lost\",\"detail\":\"gone\",\"status\":502}\n\n");
+            """
+            event: failure
+            data: {"code":"guest_lost","detail":"gone","status":502}
+
+            """);
 
     assertThatThrownBy(stream::next)
         .isInstanceOfSatisfying(

@@ -57,12 +57,13 @@ final class Interpreter {
     Context known = id == null ? null : contexts.get(target.caller, target.sandbox, id);
     Language spoken = known == null ? language(language) : known.language();
     Object which = known == null || known.isDefault() ? spoken : known.id();
-    Map<String, String> variables = fields.stringMap("env_vars");
+    Map<String, String> given = fields.stringMap("env_vars");
+    Map<String, String> variables = given == null ? Map.of() : given;
     String code = fields.string("code", "");
     exchange.cancelWhenClientLeaves();
-    boolean plain = variables == null || variables.isEmpty();
-    try (var _ = turns.take(new Turns.Key(target.sandbox, which), !plain)) {
-      if (plain) {
+    var key = new Turns.Key(target.sandbox, which);
+    try (var _ = turns.take(key, !variables.isEmpty())) {
+      if (variables.isEmpty()) {
         run(exchange, target, cell(code, spoken, id));
         return;
       }

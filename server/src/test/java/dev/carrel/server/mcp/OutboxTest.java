@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -19,6 +20,10 @@ class OutboxTest {
     return message;
   }
 
+  private Outbox.Item after(long number) throws InterruptedException {
+    return Objects.requireNonNull(outbox.next(number, Duration.ZERO, 0));
+  }
+
   @Test
   void oldNoticesGoByTheirWeightAndWhatIsRequiredStays() throws InterruptedException {
     outbox.require(message());
@@ -26,18 +31,17 @@ class OutboxTest {
       outbox.notice(message());
     }
     assertThat(outbox.weight()).isBetween(10L * MESSAGE, 12L * MESSAGE);
-    Outbox.Item first = outbox.next(0, Duration.ZERO, 0);
-    assertThat(first.number()).isEqualTo(1);
-    assertThat(outbox.next(1, Duration.ZERO, 0).number()).isGreaterThan(90);
+    assertThat(after(0).number()).isEqualTo(1);
+    assertThat(after(1).number()).isGreaterThan(90);
   }
 
   @Test
   void onceTheAnswerWasReadOnlyItIsKept() throws InterruptedException {
     outbox.notice(message());
     outbox.finish(Protocol.object().put("id", 1));
-    assertThat(outbox.next(0, Duration.ZERO, 0).number()).isEqualTo(1);
+    assertThat(after(0).number()).isEqualTo(1);
     outbox.delivered();
     assertThat(outbox.weight()).isLessThan(100);
-    assertThat(outbox.next(0, Duration.ZERO, 0).last()).isTrue();
+    assertThat(after(0).last()).isTrue();
   }
 }

@@ -132,6 +132,12 @@ final class Forwarding {
     } catch (RefusedException e) {
       session.gate().refused(request.asked(), e);
       session.close();
+    } catch (IOException e) {
+      // A server that takes no more may have answered, which a client that goes on sending reads
+      // only if that is taken from it. Of one that has left nothing more comes.
+      session.within(HttpSide.LAST_WORDS);
+      client.drain(HttpSide.MAX_UNREAD);
+      throw e;
     }
   }
 
@@ -188,7 +194,9 @@ final class Forwarding {
     }
     Thread body = exchange.body();
     if (body != null && body.isAlive()) {
-      // The server has answered before it had heard all.
+      // The server has answered before it had heard all: who sends the body learns it this way.
+      upstream.drop(server);
+      body.join(HttpSide.LAST_WORDS);
       return false;
     }
     if (open && answer.start().get(0).endsWith("1") && !answer.says("Connection", "close")) {

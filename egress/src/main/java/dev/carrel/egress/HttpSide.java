@@ -10,8 +10,8 @@ final class HttpSide {
   private static final Duration NEXT_REQUEST = Duration.ofMinutes(2);
   private static final Duration HEAD = Duration.ofSeconds(30);
   private static final Duration OWN_ANSWER = Duration.ofMinutes(10);
-  private static final Duration LAST_WORDS = Duration.ofSeconds(2);
-  private static final long MAX_UNREAD = 1 << 20;
+  static final Duration LAST_WORDS = Duration.ofSeconds(2);
+  static final long MAX_UNREAD = 1 << 20;
 
   private final Session session;
   private final Wire client;

@@ -146,11 +146,16 @@ final class Wire implements Closeable {
   void letGo(long most) throws IOException {
     if (channel instanceof SocketChannel) {
       endOutput();
-      for (long left = most; left > 0; left -= input().remaining()) {
-        input().position(input().limit());
-        if (!fill()) {
-          return;
-        }
+      drain(most);
+    }
+  }
+
+  /** Throws away what comes, up to so much. */
+  void drain(long most) throws IOException {
+    for (long left = most; left > 0; left -= input().remaining()) {
+      input().position(input().limit());
+      if (!fill()) {
+        return;
       }
     }
   }

@@ -244,6 +244,54 @@ final class HttpProxyTest {
   }
 
   @Test
+  void whoIsAnsweredWhileSendingCanReadIt() throws Exception {
+    byte[] body = new byte[200_000];
+    var over = new CountDownLatch(1);
+    try (var site = ServerSocketChannel.open()) {
+      site.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answerEarly(site, over));
+      String host = ProxyFixture.WEB + ":" + site.socket().getLocalPort();
+      fixture.gate().policy(Policy.NOTHING.withAllow(List.of(Rule.parse(host))));
+      try (Client client = fixture.connect()) {
+        client.send(
+            "PUT http://%s/ HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n"
+                .formatted(host, host, 10 * body.length));
+        client.send(body);
+        client.until("HTTP/1.1 413");
+        client.until("\r\n\r\nno");
+        // Who passes both directions on, as the relay does, would end both at a broken pipe.
+        client.send(body);
+        client.send(body);
+        assertThat(client.rest()).isEmpty();
+      }
+    } finally {
+      over.countDown();
+    }
+  }
+
+  private static void answerEarly(ServerSocketChannel site, CountDownLatch over) {
+    try {
+      while (true) {
+        SocketChannel connection = site.accept();
+        Thread.startVirtualThread(() -> answerEarly(connection, over));
+      }
+    } catch (IOException e) {
+      // The test is over.
+    }
+  }
+
+  /** Reads nothing of the body, and does not hang up either. */
+  private static void answerEarly(SocketChannel connection, CountDownLatch over) {
+    try (var client = new Client(connection)) {
+      client.until("\r\n\r\n");
+      client.send("HTTP/1.1 413 Too much\r\nContent-Length: 2\r\n\r\nno");
+      over.await();
+    } catch (IOException | InterruptedException e) {
+      // The test is over.
+    }
+  }
+
+  @Test
   void whoIsRefusedWhileSendingCanReadWhy() throws IOException {
     byte[] body = new byte[200_000];
     try (Client client = fixture.connect()) {

@@ -67,8 +67,11 @@ number_at <- function(bytes, position) sum(as.integer(bytes[position + 0:3]) * 2
 
 # ---- values
 
-# What the console would show, as bytes; empty when printing has another effect, like drawing.
-printed <- function(value) {
+# What the console would show, as bytes; empty when printing has another effect, like drawing. Interrupts are let in only while it
+# prints: a sink that one left behind would swallow what later cells write.
+printed <- function(value) suspendInterrupts(with_sink(function() allowInterrupts(print_value(value))))
+
+with_sink <- function(print) {
   sink_target <- rawConnection(raw(0), "w")
   depth <- sink.number()
   sink(sink_target)
@@ -76,7 +79,7 @@ printed <- function(value) {
     while (sink.number() > depth) sink()
     close(sink_target)
   })
-  print_value(value)
+  print()
   rawConnectionValue(sink_target)
 }
 
@@ -151,14 +154,17 @@ display <- function(value, mime = NULL) {
 
 # ---- figures
 
-# Opened by the first drawing command of a cell, never before.
-open_device <- function(...) {
+# Opened by the first drawing command of a cell, never before. No interrupt comes between a device and what is known of it: later
+# cells would draw into one that is never shown.
+open_device <- function(...) suspendInterrupts({
   state$plots <- tempfile("plot")
   grDevices::png(paste0(state$plots, "-%03d.png"), width = 800, height = 600, res = 100)
   state$device <- grDevices::dev.cur()
-}
+})
 
-flush_plots <- function() {
+flush_plots <- function() suspendInterrupts(show_plots())
+
+show_plots <- function() {
   if (is.null(state$device)) return(invisible())
   device <- state$device
   state$device <- NULL
@@ -168,12 +174,8 @@ flush_plots <- function() {
   for (file in files) {
     size <- file.size(file)
     if (is.na(size) || size == 0) next
-    if (size > MAX_PART) {
-      suspendInterrupts(send_display(list("text/plain" = left_out("image/png", size))))
-    } else {
-      bytes <- readBin(file, "raw", size)
-      suspendInterrupts(send_display(list("image/png" = bytes)))
-    }
+    send_display(if (size > MAX_PART) list("text/plain" = left_out("image/png", size))
+                 else list("image/png" = readBin(file, "raw", size)))
   }
 }
 
@@ -384,6 +386,9 @@ prepare <- function() {
   unlockBinding("closeAllConnections", baseenv())
   assign("closeAllConnections", close_all_connections, envir = baseenv())
   lockBinding("closeAllConnections", baseenv())
+  # R's first wait puts SIGINT back to what a variable says that is set only as that wait begins: one that comes in this very moment
+  # would leave it deadly. So the first one is here, where none comes.
+  Sys.sleep(1e-6)
   if (!isTRUE(l10n_info()[["UTF-8"]])) Sys.setlocale("LC_CTYPE", "C.UTF-8")
   options(device = open_device, warn = 1L, browser = function(url) message("not opened, there is no browser here: ", url),
           menu.graphics = FALSE, keep.source = TRUE, error = NULL)
@@ -396,7 +401,7 @@ suspendInterrupts({
   prepare()
   version <- paste(R.version$major, R.version$minor, sep = ".")
   send(frame(0x81, text("r"), text(version), text("plain")))
+  repeat tryCatch(serve_request(), interrupt = function(condition) NULL)
 })
-repeat tryCatch(suspendInterrupts(serve_request()), interrupt = function(condition) NULL)
 
 }, envir = new.env(parent = baseenv()))

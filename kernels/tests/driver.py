@@ -1,6 +1,7 @@
 """Starts a kernel as the guest does and talks to it: requests on descriptor 3, events on 4, the streams apart."""
 
 import collections
+import contextlib
 import errno
 import fcntl
 import os
@@ -10,6 +11,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -242,6 +244,23 @@ class Kernel:
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
+
+    @contextlib.contextmanager
+    def storm(self, pause):
+        """Interrupts without end from another thread, with `pause()` seconds between two."""
+        ended = threading.Event()
+
+        def blow():
+            while not ended.wait(pause()):
+                self.interrupt()
+
+        thread = threading.Thread(target=blow)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     # ---- events
 

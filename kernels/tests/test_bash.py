@@ -1,6 +1,5 @@
 import os
 import random
-import threading
 import time
 
 from bindings import Bindings
@@ -131,22 +130,11 @@ class BashKernel(Bindings, KernelCase):
         randomness = random.Random(3)
         with Kernel("bash") as kernel:
             kernel.run("stormy=kept")
-            ended = threading.Event()
-
-            def storm():
-                while not ended.wait(randomness.random() * 0.003):
-                    kernel.interrupt()
-
-            thread = threading.Thread(target=storm)
-            thread.start()
-            try:
+            with kernel.storm(lambda: randomness.random() * 0.003):
                 until = time.monotonic() + 3
                 while time.monotonic() < until:
                     outcome = kernel.run(randomness.choice(cells))
                     self.assertNotIn("command not found", outcome.err)
-            finally:
-                ended.set()
-                thread.join()
             self.assertEqual(kernel.run("echo $stormy").out, "kept\n")
             self.assertTrue(kernel.complete("ech")[2])
 

@@ -1,7 +1,6 @@
 import os
 import random
 import select
-import threading
 import time
 
 from bindings import Bindings
@@ -187,21 +186,10 @@ class NodeKernel(Bindings, KernelCase):
         randomness = random.Random(7)
         with Kernel("node") as kernel:
             kernel.run("const stormy = 'kept'")
-            ended = threading.Event()
-
-            def storm():
-                while not ended.wait(randomness.random() * 0.01):
-                    kernel.interrupt()
-
-            thread = threading.Thread(target=storm)
-            thread.start()
-            try:
+            with kernel.storm(lambda: randomness.random() * 0.01):
                 until = time.monotonic() + 3
                 while time.monotonic() < until:
                     self.assertIn(kernel.run(randomness.choice(cells)).status, ("ok", "error", "interrupted"))
-            finally:
-                ended.set()
-                thread.join()
             self.assertEqual(kernel.run("stormy").text, "kept")
 
     def test_completion(self):

@@ -1,7 +1,6 @@
 import os
 import random
 import signal
-import threading
 import time
 
 from bindings import Bindings
@@ -305,22 +304,11 @@ class PythonKernel(Bindings, KernelCase):
         randomness = random.Random(5)
         with Kernel("python") as kernel:
             kernel.run("stormy = 'kept'")
-            ended = threading.Event()
-
-            def storm():
-                while not ended.wait(randomness.random() * 0.0015):
-                    kernel.interrupt()
-
-            thread = threading.Thread(target=storm)
-            thread.start()
-            try:
+            with kernel.storm(lambda: randomness.random() * 0.0015):
                 until = time.monotonic() + 4
                 while time.monotonic() < until:
                     outcome = kernel.run(randomness.choice(cells))  # the driver checks every frame
                     self.assertIn(outcome.status, ("ok", "error", "interrupted"))
-            finally:
-                ended.set()
-                thread.join()
             self.assertEqual(kernel.run("stormy").text, "'kept'")
 
     # ---- processes

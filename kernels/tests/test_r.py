@@ -1,4 +1,6 @@
 import os
+import random
+import time
 import unittest
 
 from bindings import Bindings
@@ -122,6 +124,28 @@ class RKernel(Bindings, KernelCase):
             self.kernel.interrupt()
         self.assertTrue(self.kernel.ping().pong)
         self.assertEqual(self.value("6"), "[1] 6")
+
+    def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
+        cells = (
+            "1 + 1",
+            "for (i in 1:50) cat(i, '\\n')",
+            "display(strrep('x', 1000))",
+            "as.list(1:100)",
+            "stop('no')",
+            "Sys.sleep(0.002)",
+            "tryCatch(repeat {}, interrupt = function(e) 'handled')",
+            "plot(1:3)",
+        )
+        randomness = random.Random(5)
+        with Kernel("r") as kernel:
+            kernel.run("stormy <- 'kept'")
+            with kernel.storm(lambda: randomness.random() * 0.0015):
+                until = time.monotonic() + 4
+                while time.monotonic() < until:
+                    outcome = kernel.run(randomness.choice(cells))  # the driver checks every frame
+                    self.assertIn(outcome.status, ("ok", "error", "interrupted"))
+            self.assertEqual(kernel.run("stormy").text, '[1] "kept"')
+            self.assertEqual(kernel.run("cat(sink.number(), length(dev.list()))").out, "0 0")
 
     def test_quit_ends_the_context_with_its_code(self):
         with Kernel("r") as kernel:

@@ -35,8 +35,8 @@ run_tests() {
   fi
   [ -z "$missing" ] || note "going on without: $missing(what needs them is named below)"
   cd -- "$root"
-  run_part guest "$logs/guest.log" make -C guest -s test
-  run_part kernels "$logs/kernels.log" make -C kernels -s test
+  run_part --again guest "$logs/guest.log" make -C guest -s test
+  run_part --again kernels "$logs/kernels.log" make -C kernels -s test
   run_java "$logs" "$suites"
   run_engines "$logs" "$suites"
   # Beside a server of the distribution that Maven built.
@@ -60,7 +60,10 @@ run_part() {
     mv -- "$log" "$log.first"
     status=0
     "$@" >"$log" 2>&1 </dev/null || status=$?
-    [ "$status" != 0 ] || echo "skipped: FLAKY: passed when it ran again, see $log.first" >>"$log"
+    if [ "$status" = 0 ]; then
+      echo "skipped: FLAKY: passed when it ran again, see $log.first" >>"$log"
+      what_it_said "$name" "$log.first"
+    fi
   fi
   counts=$(grep -Eo '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
   [ -z "$counts" ] || read -r passed _ failed _ <<<"$counts"
@@ -70,9 +73,14 @@ run_part() {
   why=$(sed -n 's/^skipped: //p' "$log" | paste -sd ';')
   if [ "$failed" != 0 ]; then
     why="status $status, see $log $why"
-    failures+="$(tail -n 30 -- "$log" | sed "s/^/  $name: /" | cut -c 1-500)"$'\n'
+    what_it_said "$name" "$log"
   fi
   record "$name" "$passed" "$failed" "$skipped" "$why"
+}
+
+# what_it_said NAME LOG: the names of what failed, wherever they stand, and how the log ends.
+what_it_said() {
+  failures+="$({ grep -E '^(FAIL|ERROR|FAILED)[: ]' -- "$2" | head -n 20; tail -n 30 -- "$2"; } | sed "s/^/  $1: /" | cut -c 1-500)"$'\n'
 }
 
 # Every module to its end, so that one failure does not hide the others; the reports tell what failed. An integration test

@@ -27,23 +27,34 @@ final class LegacySession implements AutoCloseable {
   private final Call.Client client;
   private final String version;
   private final ObjectNode capabilities;
-  private final Outbox standalone = new Outbox();
+  private final Outbox standalone = Outbox.ofSession();
   private final Map<String, Flight> flights = new ConcurrentHashMap<>();
   private final Map<String, CompletableFuture<JsonNode>> questions = new ConcurrentHashMap<>();
   private final Subscriptions subscriptions = new Subscriptions();
   private final LinkedHashMap<String, Flight> streams = new LinkedHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private final Catalog.Listening news;
+  private final Runnable ended;
   private volatile @Nullable LogLevel logLevel;
   private volatile long usedAt = System.nanoTime();
+  private volatile long keptWeight;
   private boolean standaloneRead;
 
+  /**
+   * @param ended called when a request has ended: more may be kept then
+   */
   LegacySession(
-      String id, Call.Client client, String version, ObjectNode capabilities, Catalog catalog) {
+      String id,
+      Call.Client client,
+      String version,
+      ObjectNode capabilities,
+      Catalog catalog,
+      Runnable ended) {
     this.id = id;
     this.client = client;
     this.version = version;
     this.capabilities = capabilities;
+    this.ended = ended;
     this.news = catalog.listen(client.caller().tenant(), this::heard);
   }
 
@@ -83,7 +94,7 @@ final class LegacySession implements AutoCloseable {
     if (flights.size() >= MAX_FLIGHTS) {
       throw RpcError.tooMany("this session has " + MAX_FLIGHTS + " requests under way already");
     }
-    var outbox = new Outbox();
+    var outbox = Outbox.ofRequest();
     String key = request.id().toString();
     var call = new Call(client, request.params(), new SessionPeer(outbox));
     Flight flight =
@@ -94,7 +105,8 @@ final class LegacySession implements AutoCloseable {
             () -> {
               flights.remove(key);
               used();
-              forgetSurplus();
+              forgetSurplus(KEPT_WEIGHT);
+              ended.run();
             });
     if (flights.putIfAbsent(key, flight) != null) {
       throw RpcError.malformed(Protocol.INVALID_REQUEST, "this id is in use");
@@ -172,20 +184,26 @@ final class LegacySession implements AutoCloseable {
     if (streams.size() > KEPT_STREAMS) {
       streams.pollFirstEntry();
     }
-    forgetSurplus();
+    forgetSurplus(KEPT_WEIGHT);
     return name;
   }
 
-  /** Forgets the oldest streams that have ended while all together are too large. */
-  private synchronized void forgetSurplus() {
+  /** About as many characters as its streams held when the last of them began or ended. */
+  long keptWeight() {
+    return keptWeight;
+  }
+
+  /** Forgets the oldest streams that have ended while all together are larger. */
+  synchronized void forgetSurplus(long most) {
     long kept = streams.values().stream().mapToLong(flight -> flight.outbox().weight()).sum();
-    for (var oldest = streams.values().iterator(); oldest.hasNext() && kept > KEPT_WEIGHT; ) {
+    for (var oldest = streams.values().iterator(); oldest.hasNext() && kept > most; ) {
       Outbox outbox = oldest.next().outbox();
       if (outbox.isFinished()) {
         kept -= outbox.weight();
         oldest.remove();
       }
     }
+    keptWeight = kept;
   }
 
   synchronized @Nullable Flight kept(String name) {

@@ -8,10 +8,13 @@ import java.util.Base64;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /** The sessions that clients have begun. Safe for many threads. */
 final class LegacySessions implements AutoCloseable {
   private static final int MAX_PER_TENANT = 256;
+  private static final long KEPT_PER_TENANT = 16 << 20;
+  private static final long MAX_CAPABILITIES = 64 << 10;
   private static final int ID_BYTES = 24;
   private static final Duration FORGOTTEN = Duration.ofHours(4);
 
@@ -21,15 +24,16 @@ final class LegacySessions implements AutoCloseable {
   /** A new session; the one that was idle for longest goes when its tenant has too many. */
   synchronized LegacySession begin(
       Call.Client client, String version, ObjectNode capabilities, Catalog catalog) {
+    if (Outbox.weigh(capabilities) > MAX_CAPABILITIES) {
+      throw RpcError.invalidParams("capabilities must not be longer than " + MAX_CAPABILITIES);
+    }
+    String tenant = client.caller().tenant();
     sessions.values().stream()
         .filter(session -> session.idle().compareTo(FORGOTTEN) > 0)
         .toList()
         .forEach(this::end);
     var own =
-        sessions.values().stream()
-            .filter(session -> session.tenant().equals(client.caller().tenant()))
-            .sorted(Comparator.comparing(LegacySession::idle).reversed())
-            .toList();
+        ofTenant(tenant).sorted(Comparator.comparing(LegacySession::idle).reversed()).toList();
     if (own.size() >= MAX_PER_TENANT) {
       if (own.getFirst().idle().isZero()) {
         throw RpcError.tooMany("there are " + MAX_PER_TENANT + " busy sessions already");
@@ -39,9 +43,32 @@ final class LegacySessions implements AutoCloseable {
     byte[] bytes = new byte[ID_BYTES];
     random.nextBytes(bytes);
     String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-    var session = new LegacySession(id, client, version, capabilities, catalog);
+    var session =
+        new LegacySession(id, client, version, capabilities, catalog, () -> forgetSurplus(tenant));
     sessions.put(id, session);
     return session;
+  }
+
+  private Stream<LegacySession> ofTenant(String tenant) {
+    return sessions.values().stream().filter(session -> session.tenant().equals(tenant));
+  }
+
+  /** Has the largest sessions forget what ended while all of a tenant keep too much together. */
+  private void forgetSurplus(String tenant) {
+    if (keptWeight(tenant) <= KEPT_PER_TENANT) {
+      return;
+    }
+    var largest =
+        ofTenant(tenant)
+            .sorted(Comparator.comparingLong(LegacySession::keptWeight).reversed())
+            .iterator();
+    while (largest.hasNext() && keptWeight(tenant) > KEPT_PER_TENANT) {
+      largest.next().forgetSurplus(0);
+    }
+  }
+
+  private long keptWeight(String tenant) {
+    return ofTenant(tenant).mapToLong(LegacySession::keptWeight).sum();
   }
 
   /** Another caller's session does not exist. */

@@ -14,9 +14,8 @@ import org.jspecify.annotations.Nullable;
  * writes, one reads. What is kept of notifications is bounded: of more, the oldest are dropped.
  */
 final class Outbox {
-  private static final int MAX_ITEMS = 1024;
-  private static final int MAX_NOTICES_WEIGHT = 1 << 20;
-
+  private final int maxItems;
+  private final long maxNoticesWeight;
   private final Deque<Item> items = new ArrayDeque<>();
   private long last;
   private boolean finished;
@@ -31,6 +30,21 @@ final class Outbox {
    * @param weight about as many characters as it has
    */
   record Item(long number, ObjectNode message, boolean last, boolean droppable, long weight) {}
+
+  private Outbox(int maxItems, long maxNoticesWeight) {
+    this.maxItems = maxItems;
+    this.maxNoticesWeight = maxNoticesWeight;
+  }
+
+  /** The messages of one request. */
+  static Outbox ofRequest() {
+    return new Outbox(1024, 1 << 20);
+  }
+
+  /** What belongs to no request. It lives as long as a session, and there are many of these. */
+  static Outbox ofSession() {
+    return new Outbox(256, 64 << 10);
+  }
 
   /** Something the client could do without, such as how far a call is. */
   synchronized void notice(ObjectNode message) {
@@ -72,14 +86,14 @@ final class Outbox {
     items.add(item);
     weight += item.weight;
     noticesWeight += droppable ? item.weight : 0;
-    dropNotices(MAX_ITEMS, MAX_NOTICES_WEIGHT);
+    dropNotices(maxItems, maxNoticesWeight);
     notifyAll();
   }
 
   /** Drops the oldest notices until no more is left than this, or no notice is. */
-  private void dropNotices(int maxItems, long maxWeight) {
+  private void dropNotices(int leave, long leaveWeight) {
     for (Iterator<Item> oldest = items.iterator();
-        oldest.hasNext() && (items.size() > maxItems || noticesWeight > maxWeight); ) {
+        oldest.hasNext() && (items.size() > leave || noticesWeight > leaveWeight); ) {
       Item item = oldest.next();
       if (item.droppable) {
         oldest.remove();
@@ -89,7 +103,8 @@ final class Outbox {
     }
   }
 
-  private static long weigh(JsonNode node) {
+  /** About as many characters as it has. */
+  static long weigh(JsonNode node) {
     long sum = node.isTextual() ? node.textValue().length() : 8;
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       sum += field.getKey().length() + weigh(field.getValue());

@@ -26,7 +26,7 @@ final class StatelessRequests {
   /** Checks a request and begins to serve it. */
   Flight begin(Call.Client client, RpcMessage.Request request, Headers headers) {
     ObjectNode capabilities = check(request, headers);
-    var outbox = new Outbox();
+    var outbox = Outbox.ofRequest();
     Caller caller = client.caller();
     String subject = request.params().path("name").asText(request.params().path("uri").asText());
     var peer =

@@ -19,7 +19,7 @@ class FlightTest {
     Flight flight =
         Flight.prepare(
             new RpcMessage.Request(IntNode.valueOf(1), "tools/call", Protocol.object()),
-            new Outbox(),
+            Outbox.ofRequest(),
             () -> {
               try {
                 new CountDownLatch(1).await();

@@ -15,7 +15,9 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -164,21 +166,57 @@ class McpRoutesTest {
 
   @Test
   void anAnswerThatIsTooLargeToKeepIsNotKept() throws IOException {
-    mcp.initialize("{}");
+    String seen = streamed(mcp, 5_000_000);
+    Eventually.until("the stream is forgotten", () -> !isKept(mcp, seen));
+  }
+
+  @Test
+  void manySessionsOfATenantKeepNoMoreTogether() throws IOException {
+    var streams = new LinkedHashMap<McpClient, String>();
+    for (int i = 0; i < 10; i++) {
+      var client = new McpClient(server);
+      streams.put(client, streamed(client, 1_900_000));
+    }
+    Eventually.until("some are forgotten", () -> kept(streams) < streams.size());
+    assertThat(kept(streams)).isPositive();
+  }
+
+  private long kept(Map<McpClient, String> streams) {
+    return streams.entrySet().stream().filter(e -> isKept(e.getKey(), e.getValue())).count();
+  }
+
+  @Test
+  void capabilitiesThatAreTooLongToKeepAreRefused() {
+    String capabilities = "{\"experimental\":{\"x\":\"" + "x".repeat(100_000) + "\"}}";
+    String params = "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":" + capabilities + "}";
+    assertThat(mcp.legacy("initialize", params).error()).isEqualTo(Protocol.INVALID_PARAMS);
+  }
+
+  /** Runs code whose result is so long in a session; where the stream of its answer began. */
+  private String streamed(McpClient client, int length) throws IOException {
+    client.initialize("{}");
     String code =
-        "print('up', flush=True)\\nclass L:\\n def _repr_html_(s): return 'x' * 5_000_000\\nL()";
+        "print('up', flush=True)\\nclass L:\\n def _repr_html_(s): return 'x' * %d\\nL()"
+            .formatted(length);
     String call =
         "{\"name\":\"execute_code\",\"arguments\":{\"code\":\"%s\"},\"_meta\":{\"progressToken\":1}}"
             .formatted(code);
-    String seen;
-    try (var events =
-        new EventReader(
-            server.stream(mcp.legacyRequest(McpClient.message(6, "tools/call", call))).body())) {
-      seen = events.next("message").id();
+    HttpRequest request = client.legacyRequest(McpClient.message(6, "tools/call", call));
+    try (var events = new EventReader(server.stream(request).body())) {
+      String first = events.next("message").id();
       assertThat(events.rest().getLast().data().has("result")).isTrue();
+      return first;
     }
-    HttpRequest again = ofSession("GET").header("Last-Event-ID", seen).build();
-    Eventually.until("the stream is forgotten", () -> server.stream(again).statusCode() == 400);
+  }
+
+  private boolean isKept(McpClient client, String seen) {
+    HttpRequest again =
+        server
+            .request("GET", "/mcp", BodyPublishers.noBody())
+            .header("Mcp-Session-Id", client.session())
+            .header("Last-Event-ID", seen)
+            .build();
+    return client.send(again).status() == 200;
   }
 
   @Test

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 class OutboxTest {
   private static final int MESSAGE = 100_000;
 
-  private final Outbox outbox = new Outbox();
+  private final Outbox outbox = Outbox.ofRequest();
 
   private static ObjectNode message() {
     ObjectNode message = Protocol.object();

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +46,7 @@ final class Cell {
   private final Language language;
   private final long executionCount;
   private final ContextSettings settings;
-  private final AtomicLong displayRoom;
+  private final DisplayRoom.Share room;
   private final @Nullable CellSink events;
   private final HeadTail stdout;
   private final HeadTail stderr;
@@ -68,7 +67,7 @@ final class Cell {
       int id,
       LiveContext context,
       ContextSettings settings,
-      AtomicLong displayRoom,
+      DisplayRoom.Share room,
       @Nullable CellSink events,
       Duration queued,
       @Nullable String note) {
@@ -77,7 +76,7 @@ final class Cell {
     this.language = context.language();
     this.executionCount = context.nextExecution();
     this.settings = settings;
-    this.displayRoom = displayRoom;
+    this.room = room;
     this.events = events;
     this.stdout = new HeadTail(settings.stdoutChars());
     this.stderr = new HeadTail(settings.stderrChars());
@@ -103,11 +102,8 @@ final class Cell {
     boolean fits =
         bytes <= settings.maxFrame().bytes()
             && displayBytes + bytes <= settings.maxDisplay().bytes()
-            && displays.size() < MAX_DISPLAYS;
-    if (fits && displayRoom.addAndGet(-bytes) < 0) {
-      displayRoom.addAndGet(bytes);
-      fits = false;
-    }
+            && displays.size() < MAX_DISPLAYS
+            && room.take(bytes);
     if (fits) {
       displayBytes += bytes;
     } else {
@@ -256,7 +252,6 @@ final class Cell {
             interrupted,
             truncated,
             hint);
-    displayRoom.addAndGet(displayBytes);
     CodeResult last = whenOver.apply(all);
     folded = last;
     done.countDown();

@@ -21,10 +21,20 @@ final class CellRecord implements CellSink {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final NavigableMap<Long, CodeEvent> events = new TreeMap<>();
+  private final DisplayRoom.Share room;
+  private int readers;
   private long count;
   private long bytes;
   private @Nullable CodeResult result;
   private @Nullable SandboxException failure;
+
+  CellRecord(DisplayRoom.Share room) {
+    this.room = room;
+  }
+
+  DisplayRoom.Share room() {
+    return room;
+  }
 
   @Override
   public void put(CodeEvent event) {
@@ -37,6 +47,7 @@ final class CellRecord implements CellSink {
       }
       if (event instanceof CodeEvent.Done(CodeResult folded)) {
         result = folded;
+        giveRoom();
       }
       changed.signalAll();
     } finally {
@@ -59,6 +70,7 @@ final class CellRecord implements CellSink {
     lock.lock();
     try {
       failure = reason;
+      giveRoom();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -86,6 +98,23 @@ final class CellRecord implements CellSink {
     }
   }
 
+  /** It is over and nobody reads: from now on it counts among those that are kept. */
+  private void giveRoom() {
+    if (readers == 0 && (result != null || failure != null)) {
+      room.close();
+    }
+  }
+
+  private void left() {
+    lock.lock();
+    try {
+      readers--;
+      giveRoom();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Waits for the end. */
   CodeResult await() throws InterruptedException {
     lock.lock();
@@ -105,9 +134,15 @@ final class CellRecord implements CellSink {
     }
   }
 
-  /** A reader that begins with the first event. */
-  CellSource reader() {
-    return new Reader();
+  /** All of it, from the first event on. */
+  CodeStream stream(boolean replay) {
+    lock.lock();
+    try {
+      readers++;
+      return new CodeStream(new Reader(), replay, () -> {}, this::left);
+    } finally {
+      lock.unlock();
+    }
   }
 
   private static long cost(CodeEvent event) {

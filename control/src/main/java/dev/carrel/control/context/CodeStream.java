@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A cell's events. For one thread. Closing it before Done interrupts the cell, and kills the
- * interpreter if that does not help; a cell with a key goes on.
+ * interpreter if that does not help; a cell with a key goes on. What came of it counts towards the
+ * memory of all values until then: to be closed when it was passed on, not before.
  */
 public final class CodeStream implements AutoCloseable {
   private static final Duration FOREVER = Duration.ofDays(3650);
@@ -17,13 +18,19 @@ public final class CodeStream implements AutoCloseable {
 
   private final CellSource events;
   private final Runnable cancel;
+  private final Runnable told;
   private final boolean replay;
   private boolean over;
 
-  CodeStream(CellSource events, boolean replay, Runnable cancel) {
+  /**
+   * @param cancel called when it is closed before the end
+   * @param told called when it is closed: what came may be forgotten
+   */
+  CodeStream(CellSource events, boolean replay, Runnable cancel, Runnable told) {
     this.events = events;
     this.replay = replay;
     this.cancel = cancel;
+    this.told = told;
   }
 
   /** Whether this is what an earlier request with the same key started. */
@@ -70,5 +77,6 @@ public final class CodeStream implements AutoCloseable {
       over = true;
       cancel.run();
     }
+    told.run();
   }
 }

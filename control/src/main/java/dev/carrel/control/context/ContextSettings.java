@@ -1,7 +1,10 @@
 package dev.carrel.control.context;
 
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Preload;
+import dev.carrel.spi.SandboxException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /**
@@ -32,6 +35,27 @@ public record ContextSettings(
     int stderrChars,
     int resultChars,
     int tracebackChars) {
+
+  /** How long a cell may take; throws when it may not be run at all. */
+  Duration check(ExecuteCode request) {
+    String code = request.code();
+    // A character has at most three bytes in UTF-8: most code needs no closer look.
+    if (code.length() * 3L > maxCode.bytes()
+        && code.getBytes(StandardCharsets.UTF_8).length > maxCode.bytes()) {
+      throw new SandboxException(
+              ErrorCode.TOO_LARGE, "code: more than " + maxCode.bytes() + " bytes")
+          .withHint("write it to a file and import that");
+    }
+    Duration asked = request.timeout();
+    if (asked == null) {
+      return defaultTimeout;
+    }
+    if (!asked.isPositive() || asked.compareTo(maxTimeout) > 0) {
+      throw SandboxException.invalid(
+          "timeout_seconds", "must be positive and at most " + maxTimeout.toSeconds());
+    }
+    return asked;
+  }
 
   public static ContextSettings defaults() {
     return new ContextSettings(

@@ -23,7 +23,6 @@ import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -34,7 +33,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +42,6 @@ import org.jspecify.annotations.Nullable;
  * whether the state survived. Safe for many threads.
  */
 public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
-  private static final long MAX_DISPLAY_IN_FLIGHT = 256L << 20;
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
   private static final Duration JOIN_PATIENCE = Duration.ofSeconds(2);
   private static final String RESTARTED =
@@ -60,7 +58,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels = new WarmKernels();
-  private final AtomicLong displayRoom = new AtomicLong(MAX_DISPLAY_IN_FLIGHT);
+  private final DisplayRoom displayRoom = DisplayRoom.ofThisServer();
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
   private volatile boolean closed;
@@ -184,20 +182,47 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       throws InterruptedException {
     if (request.key() != null) {
       KeyedCells.Keyed known = keyed(caller, sandbox, request, request.key());
-      return new CodeStream(known.cell().reader(), known.replay(), () -> {});
+      return known.cell().stream(known.replay());
     }
     var events = new CellEvents();
-    Run run = begin(caller, sandbox, request, events, waiting);
-    return new CodeStream(events, false, () -> stop(run));
+    DisplayRoom.Share room = displayRoom.share(caller.tenant());
+    try {
+      Run run = begin(caller, sandbox, request, events, room, waiting);
+      return new CodeStream(events, false, () -> stop(run), room::close);
+    } catch (RuntimeException | InterruptedException e) {
+      room.close();
+      throw e;
+    }
   }
 
   /** Runs a cell to its end. Interrupting the thread interrupts the cell, unless it has a key. */
   public CodeResult execute(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
+    try (DisplayRoom.Share room = displayRoom.share(caller.tenant())) {
+      return execute(caller, sandbox, request, room);
+    }
+  }
+
+  /**
+   * As {@link #execute(Caller, SandboxId, ExecuteCode)}.
+   *
+   * @param tell passes the result on, which counts towards the memory of all values until then
+   */
+  public void execute(
+      Caller caller, SandboxId sandbox, ExecuteCode request, Consumer<CodeResult> tell)
+      throws InterruptedException {
+    try (DisplayRoom.Share room = displayRoom.share(caller.tenant())) {
+      tell.accept(execute(caller, sandbox, request, room));
+    }
+  }
+
+  private CodeResult execute(
+      Caller caller, SandboxId sandbox, ExecuteCode request, DisplayRoom.Share room)
+      throws InterruptedException {
     if (request.key() != null) {
       return keyed(caller, sandbox, request, request.key()).cell().await();
     }
-    Run run = begin(caller, sandbox, request, null, Waiting.UNSEEN);
+    Run run = begin(caller, sandbox, request, null, room, Waiting.UNSEEN);
     try {
       return run.cell().await();
     } catch (InterruptedException e) {
@@ -288,10 +313,13 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private KeyedCells.Keyed keyed(
       Caller caller, SandboxId sandbox, ExecuteCode request, RequestKey key)
       throws InterruptedException {
-    timeout(request);
-    checkCode(request.code());
+    settings.check(request);
     return keyed.obtain(
-        caller, sandbox, key, cell -> begin(caller, sandbox, request, cell, Waiting.UNSEEN));
+        caller,
+        sandbox,
+        key,
+        displayRoom,
+        cell -> begin(caller, sandbox, request, cell, cell.room(), Waiting.UNSEEN));
   }
 
   private Run begin(
@@ -299,11 +327,11 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       SandboxId sandbox,
       ExecuteCode request,
       @Nullable CellSink events,
+      DisplayRoom.Share room,
       Waiting waiting)
       throws InterruptedException {
     long asked = System.nanoTime();
-    Duration timeout = timeout(request);
-    checkCode(request.code());
+    Duration timeout = settings.check(request);
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     SandboxContexts box = box(sandbox);
     LiveContext context = context(box, sandbox, request);
@@ -321,8 +349,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         note = context.everStarted() ? RESTARTED : null;
         kernel = startKernel(caller, running, box, context);
       }
-      var cell =
-          new Cell(ids.incrementAndGet(), context, settings, displayRoom, events, queued, note);
+      var cell = new Cell(ids.incrementAndGet(), context, settings, room, events, queued, note);
       var who = new CodeAudit.Asked(caller.nameFor(running.tenant()), request);
       var run = new Run(running, context, kernel, cell, who);
       whenOver(running, run, place, Queue.left(timeout, place));
@@ -557,28 +584,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
 
   private SandboxContexts box(SandboxId id) {
     return boxes.computeIfAbsent(id, _ -> new SandboxContexts(id, settings.maxContexts()));
-  }
-
-  private Duration timeout(ExecuteCode request) {
-    Duration asked = request.timeout();
-    if (asked == null) {
-      return settings.defaultTimeout();
-    }
-    if (!asked.isPositive() || asked.compareTo(settings.maxTimeout()) > 0) {
-      throw SandboxException.invalid(
-          "timeout_seconds", "must be positive and at most " + settings.maxTimeout().toSeconds());
-    }
-    return asked;
-  }
-
-  private void checkCode(String code) {
-    // A character has at most three bytes in UTF-8: most code needs no closer look.
-    if (code.length() * 3L > settings.maxCode().bytes()
-        && code.getBytes(StandardCharsets.UTF_8).length > settings.maxCode().bytes()) {
-      throw new SandboxException(
-              ErrorCode.TOO_LARGE, "code: more than " + settings.maxCode().bytes() + " bytes")
-          .withHint("write it to a file and import that");
-    }
   }
 
   /** A cell under way. */

@@ -34,7 +34,7 @@ final class KeyedCells {
   }
 
   /** The cell of this key: a new one, or the one that an earlier request began. */
-  Keyed obtain(Caller caller, SandboxId sandbox, RequestKey key, Running running)
+  Keyed obtain(Caller caller, SandboxId sandbox, RequestKey key, DisplayRoom room, Running running)
       throws InterruptedException {
     sandboxes.requireVisible(caller, sandbox);
     try (RequestKeys.Claim claim = keys.claim(caller.tenant(), sandbox, Kind.CODE, key)) {
@@ -44,7 +44,7 @@ final class KeyedCells {
         return new Keyed(kept.find(known.get()).orElseThrow(KeyedCells::gone), true);
       }
       sandboxes.requireRunning(caller, sandbox);
-      var cell = new CellRecord();
+      var cell = new CellRecord(room.share(caller.tenant()));
       String id = UUID.randomUUID().toString();
       claim.keep(id, _ -> {});
       kept.add(id, sandbox, cell);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
+import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.ErrorCode;
@@ -350,6 +351,28 @@ final class ContextsIT {
     assertThat(flood.success()).isTrue();
     assertThat(flood.truncated()).isTrue();
     assertThat(flood.displayOutputs()).hasSize(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void valuesThatWereNotPassedOnCountTowardsTheMemoryOfAll(boolean keyed)
+      throws InterruptedException {
+    ExecuteCode large =
+        ExecuteCode.of(
+            Language.PYTHON,
+            "class Large:\n  def _repr_html_(self): return 'x' * 15_000_000\nLarge()");
+    var open = new ArrayList<CodeStream>();
+    boolean truncated = false;
+    while (!truncated && open.size() < 20) {
+      RequestKey key = keyed ? new RequestKey("large" + open.size(), "large") : null;
+      open.add(contexts.start(ALICE, sandbox.id(), large.withKey(key)));
+      truncated = open.getLast().result().truncated();
+    }
+    assertThat(truncated).isTrue();
+    assertThat(open).hasSizeGreaterThan(2);
+
+    open.forEach(CodeStream::close);
+    assertThat(contexts.execute(ALICE, sandbox.id(), large).truncated()).isFalse();
   }
 
   @ParameterizedTest

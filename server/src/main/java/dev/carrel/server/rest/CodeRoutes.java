@@ -52,9 +52,11 @@ final class CodeRoutes {
     if (exchange.accepts("text/event-stream") || request.key() != null) {
       stream(exchange, request);
     } else {
-      exchange.json(
-          200,
-          CodeViews.Result.of(contexts.execute(exchange.caller(), Ids.sandbox(exchange), request)));
+      contexts.execute(
+          exchange.caller(),
+          Ids.sandbox(exchange),
+          request,
+          result -> exchange.json(200, CodeViews.Result.of(result)));
     }
   }
 

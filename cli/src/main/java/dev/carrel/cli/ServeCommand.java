@@ -90,7 +90,12 @@ final class ServeCommand implements Callable<Integer> {
     long sandboxes;
     try (ServedServer server = session.host().serve(options());
         Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
-      announce(server);
+      try {
+        announce(server);
+      } catch (Console.OutputLost nobodyReads) {
+        // Whoever wants to know where it is finds that in its folder.
+        session.console().note("serving; standard output could not be written");
+      }
       told.await();
       session.console().note("stopping …");
       sandboxes = carrel.sandboxes().list(Map.of("status", "running")).total();

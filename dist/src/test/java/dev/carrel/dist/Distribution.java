@@ -78,8 +78,17 @@ final class Distribution {
 
     /** Waits until standard output has {@code text}. */
     void awaitOutput(String text) throws IOException, InterruptedException {
+      await(out, text);
+    }
+
+    /** Waits until standard error has {@code text}. */
+    void awaitError(String text) throws IOException, InterruptedException {
+      await(err, text);
+    }
+
+    private void await(Path file, String text) throws IOException, InterruptedException {
       long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-      while (!Files.readString(out).contains(text)) {
+      while (!Files.readString(file).contains(text)) {
         if (System.nanoTime() > end || process.waitFor(20, TimeUnit.MILLISECONDS)) {
           throw new AssertionError(
               "no '" + text + "' in " + Files.readString(out) + Files.readString(err));

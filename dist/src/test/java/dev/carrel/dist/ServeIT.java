@@ -57,6 +57,17 @@ class ServeIT {
   }
 
   @Test
+  void aServerWhoseOutputNobodyReadsServes() throws Exception {
+    String serve = "exec %s serve >/dev/full".formatted(Distribution.program());
+    Running server = distribution.start(List.of("sh", "-c", serve));
+    server.awaitError("standard output could not be written");
+
+    assertThat(distribution.carrel("sandbox", "list").code()).isZero();
+    server.signal("TERM");
+    assertThat(server.await().err()).contains("stopped");
+  }
+
+  @Test
   void aSecondServerOfTheSameFolderIsRefusedAndToldWhere() throws Exception {
     Running server = distribution.start(List.of(Distribution.program(), "serve"));
     server.awaitOutput("Ctrl-C stops the server");

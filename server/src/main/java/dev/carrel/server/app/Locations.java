@@ -77,9 +77,11 @@ final class Locations {
   private static String ownBack(
       String location, URI uri, Target target, String authority, boolean bound) throws AppBrokeOff {
     if (isApp(uri, target)) {
-      return tail(uri, pathOf(uri));
+      return onOwnHost(uri);
     }
-    boolean relative = uri.getRawAuthority() == null && uri.getScheme() == null;
+    // Browsers skip slashes before a host: ///a is the host a.
+    boolean relative =
+        uri.getRawAuthority() == null && uri.getScheme() == null && !location.startsWith("//");
     if (!bound || relative) {
       return location;
     }
@@ -87,7 +89,13 @@ final class Locations {
       throw elsewhere();
     }
     // Without the scheme: nobody is led from TLS to plaintext.
-    return tail(uri, pathOf(uri));
+    return onOwnHost(uri);
+  }
+
+  private static String onOwnHost(URI uri) {
+    String tail = tail(uri, pathOf(uri));
+    // Two slashes at the beginning would say that a host follows.
+    return tail.startsWith("//") ? "/." + tail : tail;
   }
 
   private static AppBrokeOff elsewhere() {

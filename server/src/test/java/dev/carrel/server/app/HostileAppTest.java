@@ -239,6 +239,23 @@ class HostileAppTest {
     }
   }
 
+  @Test
+  void slashesBeforeAPathLeadToNoOtherHost() throws Exception {
+    var target = new Target(new Place(new SandboxId(id), 80), "", "/", "", true);
+    var locations = new Locations(_ -> false);
+    String own = "80-x.localhost";
+    for (String place : new String[] {"///evil.example/a", "////evil.example/a"}) {
+      assertThatThrownBy(() -> locations.back(place, target, own, true))
+          .as(place)
+          .isInstanceOf(AppBrokeOff.class)
+          .hasMessageContaining("another host");
+    }
+    for (String place : new String[] {"http://localhost", "http://" + own}) {
+      assertThat(locations.back(place + "//evil.example/a", target, own, true))
+          .isEqualTo("/.//evil.example/a");
+    }
+  }
+
   private String ownGet(ScriptedApp app, String header) throws IOException {
     String host = app.port() + "-" + id + ".localhost:" + server.port();
     return send(

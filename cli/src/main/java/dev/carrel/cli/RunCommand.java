@@ -229,11 +229,7 @@ final class RunCommand implements Callable<Integer> {
 
   private void fetch(Sandbox sandbox, String path, Path folder) throws IOException {
     Console console = session.console();
-    // The name comes from the sandbox: it must not lead out of the folder.
-    Path target = folder.resolve(path).normalize();
-    if (!target.startsWith(folder.normalize())) {
-      throw new CommandFailure("refusing to write outside " + folder);
-    }
+    Path target = inside(folder, path);
     // Also pipes, and links that lead nowhere, are among what changed.
     if (sandbox.files().find(path).filter(found -> found.type().equals("file")).isEmpty()) {
       console.note(console.safe("not copied: %s is no file".formatted(path)));
@@ -247,6 +243,16 @@ final class RunCommand implements Callable<Integer> {
       Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
     }
     console.note("copied " + console.safe(target.toString()));
+  }
+
+  /** The name comes from the sandbox: it must not lead out of the folder. */
+  static Path inside(Path folder, String path) {
+    Path whole = folder.toAbsolutePath().normalize();
+    Path target = whole.resolve(path).normalize();
+    if (!target.startsWith(whole)) {
+      throw new CommandFailure("refusing to write outside " + folder);
+    }
+    return folder.resolve(whole.relativize(target));
   }
 
   /** Remembers what changed on the way through. */

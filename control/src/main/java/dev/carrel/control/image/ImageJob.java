@@ -96,7 +96,7 @@ final class ImageJob implements Progress, AutoCloseable {
       tell();
       log.close();
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot finish the log of an image", e);
+      logged = MAX_LOG; // as in append
     } finally {
       lock.unlock();
     }
@@ -138,7 +138,8 @@ final class ImageJob implements Progress, AutoCloseable {
         logged += clean.length() + 1;
       }
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot write the log of an image", e);
+      // Images fill disks: how the work ends must be told all the same. Nothing more is tried.
+      logged = MAX_LOG;
     }
   }
 

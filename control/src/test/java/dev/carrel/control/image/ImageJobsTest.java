@@ -7,7 +7,9 @@ import dev.carrel.image.Digest;
 import dev.carrel.image.ImageFolder.Stored;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,6 +75,34 @@ final class ImageJobsTest {
         ending(() -> {}));
 
     assertThat(jobs.log("a")).startsWith("first line\nsecond line\n");
+  }
+
+  @Test
+  void aDiskThatIsFullKeepsNobodyFromHearingTheEnd() throws Exception {
+    String log = Digest.named("a".getBytes(StandardCharsets.UTF_8)).hex() + ".log";
+    Files.createSymbolicLink(logs.resolve(log), Path.of("/dev/full"));
+    jobs.reserve("a");
+    jobs.run(
+        "a",
+        progress -> {
+          progress.log("a line");
+          return STORED;
+        },
+        ending(() -> told.add("ready")));
+    jobs.reserve("a");
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () ->
+                jobs.run(
+                    "a",
+                    _ -> {
+                      throw new IOException("No space left on device");
+                    },
+                    ending(() -> {})))
+        .matches(e -> e.code() == ErrorCode.IMAGE_SOURCE_FAILED);
+
+    assertThat(told).containsExactly("ready", "No space left on device");
+    assertThat(jobs.busy("a")).isFalse();
   }
 
   private boolean sweepsElsewhere() {

@@ -84,11 +84,8 @@ public final class Bridge {
       throws IOException, InterruptedException {
     String path = place();
     run(caller, from, Snippets.write(from.language(), form, from.name(), path));
-    try {
-      return inTurn(() -> fetch(caller, from, form, path));
-    } finally {
-      files.remove(caller, from.sandbox(), path, false, true);
-    }
+    byte[] bytes = fetch(caller, from, path);
+    return new Carried(inTurn(() -> value(from, form, bytes)), bytes.length);
   }
 
   /**
@@ -100,7 +97,7 @@ public final class Bridge {
       throws IOException, InterruptedException {
     String path = place();
     String code = Snippets.read(to.language(), form, to.name(), path);
-    long bytes = inTurn(() -> put(caller, to, form, value, path));
+    long bytes = put(caller, to, path, inTurn(() -> bytes(to, form, value)));
     take(caller, to, code, path);
     return bytes;
   }
@@ -117,16 +114,15 @@ public final class Bridge {
     String target = place();
     String code = Snippets.read(to.language(), form, to.name(), target);
     run(caller, from, Snippets.write(from.language(), form, from.name(), source));
-    long bytes;
-    try {
-      // The value is forgotten again before the other interpreter is waited for.
-      bytes =
-          inTurn(() -> put(caller, to, form, fetch(caller, from, form, source).value(), target));
-    } finally {
-      files.remove(caller, from.sandbox(), source, false, true);
-    }
+    // Forgotten again before the other interpreter is waited for.
+    long bytes = put(caller, to, target, converted(from, to, form, fetch(caller, from, source)));
     take(caller, to, code, target);
     return bytes;
+  }
+
+  private byte[] converted(Variable from, Variable to, Form form, byte[] bytes)
+      throws IOException, InterruptedException {
+    return inTurn(() -> bytes(to, form, value(from, form, bytes)));
   }
 
   private void requireNear(Caller caller, Variable from, Variable to) {
@@ -148,6 +144,7 @@ public final class Bridge {
     T run() throws IOException;
   }
 
+  /** Never while a sandbox is waited for: it could keep others from their turn. */
   private <T> T inTurn(Work<T> work) throws IOException, InterruptedException {
     room.acquire();
     try {
@@ -157,8 +154,7 @@ public final class Bridge {
     }
   }
 
-  private long put(Caller caller, Variable to, Form form, JsonNode value, String path)
-      throws IOException {
+  private static byte[] bytes(Variable to, Form form, JsonNode value) {
     if (form == Form.TABLE) {
       Tables.check(value);
     }
@@ -166,6 +162,10 @@ public final class Bridge {
     if (bytes.length > MAX_BYTES) {
       throw tooLarge();
     }
+    return bytes;
+  }
+
+  private long put(Caller caller, Variable to, String path, byte[] bytes) throws IOException {
     files.write(caller, to.sandbox(), path, new ByteArrayInputStream(bytes), WriteFile.plain());
     return bytes.length;
   }
@@ -207,13 +207,12 @@ public final class Bridge {
         .withHint("look at the variable in its own language first");
   }
 
-  private Carried fetch(Caller caller, Variable from, Form form, String path) throws IOException {
-    byte[] bytes = content(caller, from, path);
-    JsonNode value = parsed(from, bytes);
-    if (form == Form.TABLE) {
-      Tables.check(value);
+  private byte[] fetch(Caller caller, Variable from, String path) throws IOException {
+    try {
+      return content(caller, from, path);
+    } finally {
+      files.remove(caller, from.sandbox(), path, false, true);
     }
-    return new Carried(value, bytes.length);
   }
 
   private byte[] content(Caller caller, Variable from, String path) throws IOException {
@@ -233,6 +232,14 @@ public final class Bridge {
       }
       throw e;
     }
+  }
+
+  private static JsonNode value(Variable from, Form form, byte[] bytes) throws IOException {
+    JsonNode value = parsed(from, bytes);
+    if (form == Form.TABLE) {
+      Tables.check(value);
+    }
+    return value;
   }
 
   static JsonNode parsed(Variable from, byte[] bytes) throws IOException {

@@ -1,6 +1,7 @@
 package dev.carrel.control.bridge;
 
 import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -15,6 +16,10 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Properties;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -58,6 +63,52 @@ class BridgeIT {
     assertThat(run(Language.R, "sum(c$list) + c$n")).contains("13");
     assertThat(JSON.readTree(bridge.get(ALICE, in(Language.R, "c"), Form.JSON).value().toString()))
         .isEqualTo(value);
+  }
+
+  /** Its guest takes what is to be written only after half a minute. */
+  @Test
+  void aSandboxThatStandsStillKeepsNoOtherFromItsTurn() throws Exception {
+    JsonNode value = JSON.readTree("[1]");
+    var here = in(Language.PYTHON, "a");
+    bridge.set(ALICE, here, Form.JSON, value);
+    SandboxId still = fixture.sandbox().id();
+    var there = new Variable(still, Language.PYTHON, null, "a");
+    signalGuest(still, "STOP");
+    try {
+      var stuck = new ArrayList<Thread>();
+      for (int i = 0; i < 3; i++) {
+        stuck.add(Thread.ofVirtual().start(() -> attempt(there, value)));
+      }
+      eventually(() -> stuck.stream().allMatch(one -> one.getState() == Thread.State.WAITING));
+
+      bridge.set(ALICE, here, Form.JSON, value);
+
+      assertThat(stuck).allMatch(Thread::isAlive);
+      stuck.forEach(Thread::interrupt);
+    } finally {
+      signalGuest(still, "CONT");
+    }
+  }
+
+  private void attempt(Variable to, JsonNode value) {
+    try {
+      bridge.set(ALICE, to, Form.JSON, value);
+    } catch (SandboxException | IOException e) {
+      // It does not answer, or was called off.
+      return;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void signalGuest(SandboxId id, String signal) throws IOException, InterruptedException {
+    var state = new Properties();
+    Path folder = fixture.run().resolve(id.value());
+    try (var text = Files.newInputStream(folder.resolve("process.properties"))) {
+      state.load(text);
+    }
+    String pid = String.valueOf(state.getProperty("pid"));
+    assertThat(new ProcessBuilder("kill", "-" + signal, pid).start().waitFor()).isZero();
   }
 
   @Test

@@ -5,10 +5,12 @@ import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.control.ControlFixture;
+import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -89,7 +91,8 @@ final class CancelledCellsIT {
   }
 
   @Test
-  void anInterpreterThatNobodyWaitsForAnyMoreIsEnded() throws InterruptedException {
+  void anInterpreterThatNobodyWaitsForAnyMoreIsEnded() throws Exception {
+    holdInterpreters();
     Thread asking = Thread.ofVirtual().start(() -> attempt(this::create));
     eventually(() -> !marked().isEmpty());
     asking.interrupt();
@@ -100,7 +103,8 @@ final class CancelledCellsIT {
   }
 
   @Test
-  void anInterpreterWhoseContextIsDeletedWhileItStartsIsEnded() throws InterruptedException {
+  void anInterpreterWhoseContextIsDeletedWhileItStartsIsEnded() throws Exception {
+    holdInterpreters();
     var failure = new AtomicReference<Throwable>();
     Thread asking =
         Thread.ofVirtual()
@@ -114,6 +118,7 @@ final class CancelledCellsIT {
                 });
     eventually(() -> !contexts.list(ALICE, sandbox.id()).isEmpty());
     contexts.delete(ALICE, sandbox.id(), only().id());
+    letGo();
     asking.join();
 
     assertThat(failure.get())
@@ -121,6 +126,25 @@ final class CancelledCellsIT {
             SandboxException.class,
             e -> assertThat(e.code()).isEqualTo(ErrorCode.CONTEXT_NOT_FOUND));
     eventually(() -> marked().isEmpty());
+  }
+
+  /** From now on those of Node are not ready before they are let go. */
+  private void holdInterpreters() throws IOException {
+    write(
+        "wait.cjs",
+        """
+        const pause = new Int32Array(new SharedArrayBuffer(4));
+        while (!require('fs').existsSync(__dirname + '/go')) Atomics.wait(pause, 0, 0, 20);
+        """);
+  }
+
+  private void letGo() throws IOException {
+    write("go", "");
+  }
+
+  private void write(String path, String text) throws IOException {
+    var bytes = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+    fixture.control().files().write(ALICE, sandbox.id(), path, bytes, WriteFile.plain());
   }
 
   /** What can be told from others on the same host. */
@@ -147,7 +171,12 @@ final class CancelledCellsIT {
     return contexts.create(
         ALICE,
         sandbox.id(),
-        new CreateContext(Language.NODE, null, Map.of("MARK", mark), null, List.of()));
+        new CreateContext(
+            Language.NODE,
+            null,
+            Map.of("MARK", mark, "NODE_OPTIONS", "--require ./wait.cjs"),
+            null,
+            List.of()));
   }
 
   private Context only() {

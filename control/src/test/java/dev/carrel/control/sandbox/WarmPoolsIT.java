@@ -16,10 +16,12 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -174,8 +176,10 @@ final class WarmPoolsIT {
   void anOldBoxIsReplacedHoweverOftenOthersAreTaken() throws Exception {
     try (var fixture = new ControlFixture(pool(Duration.ofMillis(500)))) {
       Control control = fixture.control();
-      awaitIdle(control, 1);
-      SandboxId box = machines(fixture).iterator().next();
+      // Looked for until one is seen: it does not live for long.
+      var boxes = new HashSet<SandboxId>();
+      eventually(() -> boxes.addAll(known(fixture)));
+      SandboxId box = boxes.iterator().next();
 
       eventually(
           () -> {
@@ -244,6 +248,14 @@ final class WarmPoolsIT {
 
   private static PoolStatus status(Control control) {
     return control.sandboxes().pools().status().getFirst();
+  }
+
+  private static Set<SandboxId> known(ControlFixture fixture) {
+    try {
+      return machines(fixture);
+    } catch (IOException | UncheckedIOException e) {
+      return Set.of(); // one went while we looked
+    }
   }
 
   private static Set<SandboxId> machines(ControlFixture fixture) throws IOException {

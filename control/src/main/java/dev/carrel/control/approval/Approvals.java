@@ -351,7 +351,8 @@ public final class Approvals implements AutoCloseable {
       throw SandboxException.invalid(field, "must have at most " + MAX_TEXT + " characters");
     }
     // A person reads it in a terminal, where these could hide or replace what stands there.
-    if (value.codePoints().anyMatch(c -> Character.isISOControl(c) && c != '\n' && c != '\t')) {
+    String lines = value.replace("\r\n", "\n");
+    if (lines.codePoints().anyMatch(c -> Character.isISOControl(c) && c != '\n' && c != '\t')) {
       throw SandboxException.invalid(field, "holds a control character");
     }
   }

@@ -149,9 +149,8 @@ public final class Files {
       }
       try (FileUpload upload = files.write(write)) {
         copy(body, upload, max, options.size(), running);
-        // The body may have taken its time, and somebody else written meanwhile. What is appended
-        // is
-        // in the file already, and has changed its ETag itself.
+        // The body may have taken its time, and somebody else written meanwhile. Appended bytes are
+        // in the file already, and have changed its ETag themselves.
         if (options.ifMatch() != null && !options.append()) {
           requireEtag(files, inside, options.ifMatch(), running.redaction());
         }

@@ -217,7 +217,12 @@ final class ApprovalsIT {
                     ALICE,
                     new AskApproval(
                         Kind.EGRESS, "a.net", sandbox.id(), null, Scope.ONCE, "why\033[2K", null)));
-    for (int i = 0; i < 100; i++) {
+    approvals()
+        .ask(
+            ALICE,
+            new AskApproval(
+                Kind.EGRESS, "host0.net", sandbox.id(), null, Scope.SANDBOX, "two\r\nlines", null));
+    for (int i = 1; i < 100; i++) {
       ask(sandbox, Kind.EGRESS, "host" + i + ".net", Scope.SANDBOX);
     }
     refused(ErrorCode.LIMIT_REACHED, () -> ask(sandbox, Kind.EGRESS, "more.net", Scope.SANDBOX));

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,12 +131,21 @@ public final class ExecSession implements AutoCloseable {
   }
 
   /**
-   * Writes to standard input; consumes the buffer. Waits while the program does not read.
+   * Writes to standard input; consumes the buffer. Waits while the program does not read. Who is
+   * interrupted while earlier input waits takes his own along: nobody bounds what would collect.
    *
-   * @throws SandboxException {@code WRONG_STATE} when the exec's connection has ended
+   * @throws SandboxException {@code WRONG_STATE} when the exec's connection has ended, or nothing
+   *     of this was sent before the interrupt
    */
   public void stdin(ByteBuffer bytes) {
-    send(() -> connection.sendRaw(Wire.DATA, bytes));
+    var waiting =
+        new AtomicReference<@Nullable Sending>(() -> connection.sendRaw(Wire.DATA, bytes));
+    send(waiting);
+    if (Thread.currentThread().isInterrupted() && waiting.getAndSet(null) != null) {
+      throw new SandboxException(
+          ErrorCode.WRONG_STATE,
+          "exec " + id + " reads no input, and its sender left before it was his turn");
+    }
   }
 
   public void endStdin() {
@@ -265,8 +275,15 @@ public final class ExecSession implements AutoCloseable {
    * sent is sent all the same.
    */
   private void send(Sending sending) {
+    send(new AtomicReference<>(sending));
+  }
+
+  /**
+   * @param waiting emptied by who writes it, as it begins
+   */
+  private void send(AtomicReference<@Nullable Sending> waiting) {
     try {
-      enqueue(sending).get();
+      enqueue(waiting).get();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
@@ -276,12 +293,16 @@ public final class ExecSession implements AutoCloseable {
     }
   }
 
-  private synchronized CompletableFuture<@Nullable Void> enqueue(Sending sending) {
+  private synchronized CompletableFuture<@Nullable Void> enqueue(
+      AtomicReference<@Nullable Sending> waiting) {
     sent =
         sent.handleAsync(
             (_, _) -> {
+              Sending sending = waiting.getAndSet(null);
               try {
-                sending.run();
+                if (sending != null) {
+                  sending.run();
+                }
               } catch (IOException e) {
                 throw new UncheckedIOException(e);
               }

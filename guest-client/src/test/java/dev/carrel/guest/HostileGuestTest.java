@@ -8,14 +8,18 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -341,6 +345,43 @@ final class HostileGuestTest {
     }
   }
 
+  /** Input that waits for a program that reads none must not collect behind those who leave. */
+  @Test
+  void inputOfWhoLeavesBeforeItsTurnIsNotKept() throws Exception {
+    var begun = new CountDownLatch(1);
+    var reads = new CountDownLatch(1);
+    var received = new CompletableFuture<byte[]>();
+    FakeGuest.Behaviour behaviour =
+        connection -> {
+          connection.read(ByteBuffer.allocate(4096));
+          FakeGuest.send(connection, ByteBuffer.wrap(Frames.begin().started(ID.value()).bytes()));
+          InputStream in = Channels.newInputStream(connection);
+          in.readNBytes(Wire.HEADER);
+          begun.countDown();
+          awaitQuietly(reads);
+          received.complete(in.readAllBytes());
+        };
+    try (FakeGuest fake = FakeGuest.behaving(behaviour)) {
+      ExecSession session = fake.client(Duration.ofSeconds(30)).exec(ID, TRUE);
+      byte[] much = new byte[4 << 20];
+      Thread first = Thread.startVirtualThread(() -> session.stdin(ByteBuffer.wrap(much)));
+      begun.await();
+      for (int i = 0; i < 3; i++) {
+        Thread.currentThread().interrupt();
+        assertFails(ErrorCode.WRONG_STATE, "left", () -> session.stdin(latin("no")));
+        assertThat(Thread.interrupted()).isTrue();
+      }
+
+      reads.countDown();
+      first.join();
+      session.stdin(latin("yes"));
+      session.close();
+      assertThat(new String(received.get(), StandardCharsets.ISO_8859_1).replace("\0", ""))
+          .doesNotContain("no")
+          .endsWith("yes");
+    }
+  }
+
   @Test
   void moreOfAFileThanWasAskedForIsRefused() throws Exception {
     byte[] frames = Frames.begin().entry("x").raw(Wire.DATA_OUT, "12345").ok().bytes();
@@ -491,6 +532,10 @@ final class HostileGuestTest {
       all.put(bytes);
     }
     return all.array();
+  }
+
+  private static ByteBuffer latin(String text) {
+    return ByteBuffer.wrap(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
   private static void awaitQuietly(CountDownLatch latch) throws IOException {

@@ -96,6 +96,7 @@ become_bash(int input, int report)
         _exit(126);
     setenv("PS1", "", 1);
     setenv("PS2", "", 1);
+    unsetenv("PS0");
     unsetenv("PROMPT_COMMAND");
     unsetenv("BASH_ENV");
     execlp("bash", "bash", "--norc", "--noprofile", "--noediting", "+o", "history", "+o", "histexpand", "-i", (char *)NULL);

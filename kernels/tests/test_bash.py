@@ -72,6 +72,11 @@ class BashKernel(Bindings, KernelCase):
                     outcome = kernel.run("echo hi")
                     self.assertEqual((outcome.status, outcome.out, outcome.err), ("ok", "hi\n", ""), prompt)
 
+    def test_a_prompt_of_the_environment_is_shown_to_nobody(self):
+        with Kernel("bash", env={"PS0": "zero", "PS1": "one> ", "PROMPT_COMMAND": "echo PC"}) as kernel:
+            outcome = kernel.run("echo hi")
+            self.assertEqual((outcome.out, outcome.err), ("hi\n", ""))
+
     def test_a_prompt_that_cannot_be_taken_back_breaks_nothing(self):
         with Kernel("bash") as kernel:
             kernel.run("set -e; readonly PS1 PS2 PS0= PROMPT_COMMAND=")
@@ -165,9 +170,18 @@ class BashKernel(Bindings, KernelCase):
             pid = int(kernel.run("echo $$").out)
             kernel.process.kill()
             kernel.process.wait()
-            until = time.monotonic() + 5
-            while os.path.exists("/proc/%d" % pid) and open("/proc/%d/stat" % pid).read().split(")")[1].split()[0] != "Z":
+            until = time.monotonic() + 30
+            while self.lives(pid):
                 self.assertLess(time.monotonic(), until, "bash lives on")
+                time.sleep(0.01)
+
+    @staticmethod
+    def lives(pid):
+        try:
+            with open("/proc/%d/stat" % pid) as file:
+                return file.read().split(")")[1].split()[0] != "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
 
     def test_completion(self):
         self.kernel.run("completable=1; completing() { :; }")

@@ -10,8 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -94,12 +97,16 @@ final class ResolverTest {
           return new InetAddress[] {InetAddress.ofLiteral("93.184.216.34")};
         };
     var greedy = new Gate("greedy", null, null, _ -> {});
-    try (var resolver = new Resolver(Map.of(), ADDRESSES, lookup, Duration.ofMillis(300))) {
-      for (int i = 0; i < 12; i++) {
-        Target slow = Target.parse("slow" + i + ".example:443", 0);
-        assertThatExceptionOfType(RefusedException.class)
-            .isThrownBy(() -> resolver.resolve(greedy, slow))
-            .matches(e -> e.reason() == Reason.TIMED_OUT || e.reason() == Reason.TOO_MANY);
+    try (var resolver = new Resolver(Map.of(), ADDRESSES, lookup, Duration.ofSeconds(3))) {
+      try (var askers = Executors.newVirtualThreadPerTaskExecutor()) {
+        List<Future<Reason>> refusals =
+            IntStream.range(0, 12)
+                .mapToObj(i -> Target.parse("slow" + i + ".example:443", 0))
+                .map(slow -> askers.submit(() -> refusal(resolver, greedy, slow)))
+                .toList();
+        for (Future<Reason> refusal : refusals) {
+          assertThat(refusal.get()).isIn(Reason.TIMED_OUT, Reason.TOO_MANY);
+        }
       }
       assertThat(hanging).hasValue(2);
       assertThat(resolver.resolve(GATE, TARGET)).hasSize(1);
@@ -107,6 +114,14 @@ final class ResolverTest {
       assertThat(greedy.lookups().tryAcquire(2, 30, TimeUnit.SECONDS)).isTrue();
       greedy.lookups().release(2);
       assertThat(resolver.resolve(greedy, TARGET)).hasSize(1);
+    }
+  }
+
+  private static Reason refusal(Resolver resolver, Gate gate, Target target) throws Exception {
+    try {
+      throw new AssertionError(resolver.resolve(gate, target));
+    } catch (RefusedException e) {
+      return e.reason();
     }
   }
 

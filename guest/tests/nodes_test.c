@@ -1,6 +1,7 @@
 /* The known files: found while they are there, and quickly forgotten however many go at once. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness.h"
 #include "nodes.h"
@@ -62,9 +63,9 @@ many_go_at_once(bool forwards)
 	for (int i = 0; i < MANY; i++)
 		node_gone(numbered(folder_node, forwards ? i : MANY - 1 - i, false));
 	node_gone(folder_node);
-	double begin_at = seconds();
+	clock_t begin_at = clock(); /* of the processor: it may have other work too */
 	nodes_purge();
-	CHECK(seconds() - begin_at < 1);
+	CHECK(clock() - begin_at < CLOCKS_PER_SEC);
 	CHECK(nodes_root()->child == NULL);
 }
 

@@ -149,12 +149,16 @@ class Changes(GuestTest):
 
     def test_the_cost_does_not_grow_with_unchanged_files(self):
         with self.guest() as guest:
+            def processor():
+                """Seconds that the guest had of it, whoever else wants it."""
+                return int(read(f"/proc/{guest.process.pid}/schedstat").split()[0]) / 1e9
+
             def cost():
                 times = []
                 for _ in range(15):
-                    begin = time.perf_counter()
+                    begin = processor()
                     self.changes(guest, "echo x > one")
-                    times.append(time.perf_counter() - begin)
+                    times.append(processor() - begin)
                 return min(times)
 
             before = cost()

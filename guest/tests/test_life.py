@@ -40,6 +40,8 @@ while time.monotonic() < end: pass
 
 
 class Killing(GuestTest):
+    """Timeouts are long enough for a program to come so far as it must, also where others keep the processors busy."""
+
     def daemon(self, guest, **options):
         connection = guest.start("/usr/bin/python3", "-c", DAEMON, guest.workspace, **options)
         connection.expect(STARTED)
@@ -104,22 +106,22 @@ class Killing(GuestTest):
 
     def test_a_timeout_asks_first_and_kills_after_the_grace(self):
         with self.guest() as guest:
-            polite = guest.shell("trap 'echo bye; exit 4' TERM; echo hi; while :; do sleep 0.01; done", timeout_ms=300,
+            polite = guest.shell("trap 'echo bye; exit 4' TERM; echo hi; while :; do sleep 0.01; done", timeout_ms=1500,
                                  grace_ms=10000)
             self.assertEqual((b"hi\nbye\n", 4, 1), (bytes(polite.out), polite.code, polite.number(32)))
             begin = time.monotonic()
-            deaf = guest.shell("trap '' TERM; echo hi; while :; do sleep 0.01; done", timeout_ms=200, grace_ms=200)
+            deaf = guest.shell("trap '' TERM; echo hi; while :; do sleep 0.01; done", timeout_ms=1500, grace_ms=200)
             self.assertEqual((b"hi\n", 9, 1, 0), (bytes(deaf.out), deaf.signal, deaf.number(32), deaf.number(38)))
-            self.assertGreater(time.monotonic() - begin, 0.4)
+            self.assertGreater(time.monotonic() - begin, 1.7)
 
     def test_a_timeout_ends_what_stopped_itself(self):
         with self.guest() as guest:
-            result = guest.shell("kill -STOP $$", timeout_ms=100, grace_ms=100)
+            result = guest.shell("kill -STOP $$", timeout_ms=1000, grace_ms=100)
             self.assertEqual((9, 1), (result.signal, result.number(32)))
 
     def test_a_timeout_ends_descendants_too(self):
         with self.guest() as guest:
-            connection, pids = self.daemon(guest, timeout_ms=700, grace_ms=100)
+            connection, pids = self.daemon(guest, timeout_ms=2500, grace_ms=100)
             self.assertEqual(1, connection.collect().number(32))
             self.assertGone(pids)
 
@@ -146,7 +148,7 @@ class Killing(GuestTest):
 
     def test_a_timeout_ends_a_command_whose_keeper_is_stopped(self):
         with self.guest() as guest:
-            connection, pids = self.daemon(guest, timeout_ms=700, grace_ms=0)
+            connection, pids = self.daemon(guest, timeout_ms=2500, grace_ms=0)
             os.kill(int(read(f"/proc/{pids[0]}/stat").rsplit(")", 1)[1].split()[1]), signal.SIGSTOP)
             result = connection.collect()
             self.assertEqual((9, 1), (result.signal, result.number(32)))
@@ -155,7 +157,7 @@ class Killing(GuestTest):
     def test_a_timeout_is_reported_when_the_whole_tree_is_gone(self):
         script = "(trap '' TERM; echo $BASHPID > deaf; exec 1>&- 2>&-; while :; do sleep 0.1; done) & wait"
         with self.guest() as guest:
-            result = guest.start("bash", "-c", script, timeout_ms=500, grace_ms=700).collect()
+            result = guest.start("bash", "-c", script, timeout_ms=1500, grace_ms=700).collect()
             self.assertEqual((15, 1, 0), (result.signal, result.number(32), result.number(37)))
             self.assertFalse(alive(int(read(os.path.join(guest.workspace, "deaf")))))
 

@@ -167,6 +167,7 @@ class PythonKernel(Bindings, KernelCase):
             self.assertEqual(kernel.run("import io, sys; sys.stdout = io.StringIO(); print('lost'); 1").text, "1")
             self.assertEqual(kernel.run("sys.stdout = None; 2").text, "2")
             self.assertEqual(kernel.run("sys.stdout = object(); 3").text, "3")
+            self.assertEqual(kernel.run("del sys.stdout, sys.__stderr__; 3").text, "3")
             self.assertEqual(kernel.run("sys.stdout = sys.__stdout__; import os; os.close(1); os.close(2); 4").text, "4")
             self.assertEqual(kernel.run("os.closerange(0, 100); 5").text, "5")
             self.assertEqual(kernel.run("1/0").error.type, "ZeroDivisionError")
@@ -194,6 +195,27 @@ class PythonKernel(Bindings, KernelCase):
             self.assertEqual((outcome.status, outcome.error.type), ("error", kind), code)
             self.assertLess(len(outcome.error.traceback), 300_000)
         self.assertEqual(self.value("1"), "1")
+
+    def test_an_error_that_cannot_be_asked_about_is_an_answer(self):
+        meta = "class Meta(type):\n  __name__ = property(lambda self: 1/0)\nclass Odd(Exception, metaclass=Meta): pass\nraise Odd"
+        own = "class Odd(Exception):\n  def %s(self, *_): raise ValueError\nraise Odd"
+        exit_code = "class Code:\n  def __eq__(self, other): raise ValueError\nimport sys; sys.exit(Code())"
+        for code, kind in [(meta, "Odd"), (exit_code, "SystemExit")] + [(own % name, "Odd") for name in ("__bool__", "__getattribute__")]:
+            with Kernel("python") as kernel:
+                outcome = kernel.run(code)
+                self.assertEqual((outcome.status, outcome.error.type), ("error", kind), code)
+                self.assertEqual(kernel.run("1").text, "1", code)
+        self.assertLess(len(self.kernel.run("raise type('x' * (70 << 20), (Exception,), {})").error.type), 10_000)
+        self.assertEqual(self.kernel.run("import sys; sys.exit(False)").status, "ok")
+
+    def test_an_alarm_that_comes_after_its_cell_ends_nothing(self):
+        with Kernel("python") as kernel:
+            kernel.run(
+                "import signal\ndef late(*_): raise TimeoutError('too late')\nkept = 5\n"
+                "signal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 0.05)"
+            )
+            self.assertIn(b"line 2, in late", kernel.more_output(b"TimeoutError: too late\n").stderr)
+            self.assertEqual(kernel.run("kept").text, "5")
 
     def test_tracebacks_show_only_the_users_part(self):
         trace = self.kernel.run("try:\n  1/0\nexcept Exception as e:\n  raise KeyError('k') from e").error.traceback

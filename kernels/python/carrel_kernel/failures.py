@@ -3,7 +3,7 @@
 import linecache
 import traceback
 
-from . import imports
+from . import imports, session
 
 HERE = __file__.rpartition("/")[0] + "/"
 MAX_MESSAGE = 64 * 1024
@@ -17,7 +17,7 @@ def describe(failure):
     _leave_out_own_frames(report)
     _start_at_a_cell(report.stack)
     trace = "".join(report.format()).rstrip("\n")
-    return type(failure).__name__, _cut(_message(failure), MAX_MESSAGE), _cut(trace, MAX_TRACEBACK)
+    return session.type_name(type(failure)), _cut(_message(failure), MAX_MESSAGE), _cut(trace, MAX_TRACEBACK)
 
 
 def _leave_out_own_frames(report):

@@ -21,6 +21,7 @@ OK, FAILED, INTERRUPTED = 0, 1, 2
 SILENT = 1
 MAX_FRAME = 64 << 20
 MAX_SOURCES = 10_000
+MAX_TYPE_NAME = 1000
 
 # Out of the way of user code that closes or renumbers the small descriptors.
 REQUESTS, EVENTS = 602, 603
@@ -122,11 +123,32 @@ def display_event(bundle):
     checkpoint()
 
 
+def read_some(size):
+    """The next bytes of the channel. A handler that a cell has set for some signal (an alarm that it did not take back) may raise here,
+    where no cell is to blame: that is shown, and waiting goes on. `extend` keeps what was read in that moment."""
+    parts = []
+    while not parts:
+        try:
+            parts.extend(map(posix.read, (REQUESTS,), (size,)))
+        except BaseException as failure:
+            if isinstance(failure, OSError) and failure.__traceback__.tb_next is None:
+                raise  # no handler's, but that of read() itself
+            show_late_failure(failure)
+    return parts[0]
+
+
+def show_late_failure(failure):
+    try:
+        sys.excepthook(type(failure), failure, failure.__traceback__.tb_next)
+    except BaseException:
+        return
+
+
 def read_request():
     """The next request as (type, id, rest), or None at the end of the channel."""
     data, state.unread = state.unread, b""
     while len(data) < 5:
-        more = posix.read(REQUESTS, 16384)
+        more = read_some(16384)
         if not more:
             return None
         data += more
@@ -136,7 +158,7 @@ def read_request():
     if len(data) < size:
         parts, missing = [data], size - len(data)
         while missing:
-            part = posix.read(REQUESTS, min(missing, 1 << 20))
+            part = read_some(min(missing, 1 << 20))
             if not part:
                 return None
             parts.append(part)
@@ -250,25 +272,33 @@ def result_bundle(value):
 
 
 def flush_streams():
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         try:
-            stream.flush()
+            getattr(sys, name).flush()
         except BaseException:
-            # Closed, replaced by something that cannot flush, or interrupted: the cell's own outcome stands.
+            # Closed, deleted, replaced by something that cannot flush, or interrupted: the cell's own outcome stands.
             continue
 
 
 def failure_event(failure):
-    """The status and ERROR event for an exception that ended a cell."""
-    if isinstance(failure, SystemExit) and failure.code in (None, 0):
-        return OK, b""
+    """The status and ERROR event for an exception that ended a cell. What it says of itself may be code of the user."""
+    own = type(failure)
+    if issubclass(own, SystemExit):
+        code = SystemExit.code.__get__(failure)
+        if code is None or (issubclass(type(code), int) and int.__eq__(code, 0)):
+            return OK, b""
     try:
-        kind, message, trace = load("failures").describe(failure)
+        kind, message, trace = map(text, load("failures").describe(failure))
     except BaseException as second:
-        kind, message = type(failure).__name__, "(describing it failed with %s)" % type(second).__name__
-        trace = "%s: %s" % (kind, message)
-    event = frame(ERROR, u32(state.request), text(kind), text(message), text(trace))
-    return INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FAILED, event
+        said = "(describing it failed with %s)" % type_name(type(second))
+        kind, message, trace = text(type_name(own)), text(said), text("%s: %s" % (type_name(own), said))
+    event = frame(ERROR, u32(state.request), kind, message, trace)
+    return INTERRUPTED if issubclass(own, KeyboardInterrupt) else FAILED, event
+
+
+def type_name(kind):
+    """The name of a type, also where its metaclass has another idea of it."""
+    return type.__dict__["__name__"].__get__(kind)[:MAX_TYPE_NAME]
 
 
 def flush_figures():
@@ -297,7 +327,7 @@ def execute(flags, source):
     if state.forked:
         leave_fork(failure)
     figures_failure = flush_figures()
-    failure = failure or figures_failure
+    failure = figures_failure if failure is None else failure
     if failure is not None:
         status, last_event = failure_event(failure)
         forget(failure)

@@ -1,6 +1,7 @@
 'use strict';
 // Completion of names and properties. The expression before the dot is evaluated only as far as it has no side effects.
 
+const { Buffer, Set, String } = globalThis;
 const MAX_WORDS = 200;
 const PROPERTIES = `function () {
   const names = new Set();

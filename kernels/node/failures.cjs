@@ -1,8 +1,11 @@
 'use strict';
 // Errors as the user should see them: from their own code on, cells named <cell N>.
 
-const util = require('node:util');
+const { inspect, types: { isNativeError } } = require('node:util');
 
+const { Error } = globalThis;
+
+const MAX_TYPE = 1000;
 const MAX_MESSAGE = 64 * 1024;
 const MAX_STACK = 256 * 1024;
 
@@ -22,13 +25,17 @@ function cleanStack(stack) {
     .replace(/carrel-cell-(\d+)/g, '<cell $1>');
 }
 
-function property(value, name) {
+function value(object, name) {
   try {
-    const found = value[name];
-    return typeof found === 'string' ? found : undefined;
+    return object[name];
   } catch {
     return undefined;
   }
+}
+
+function property(object, name) {
+  const found = value(object, name);
+  return typeof found === 'string' ? found : undefined;
 }
 
 // A SyntaxError knows its place only by the inspector's account of it.
@@ -38,25 +45,34 @@ function syntaxPlace(details, source, number) {
   return `<cell ${number}>:${details.lineNumber + 1}\n${line}\n${' '.repeat(details.columnNumber)}^\n`;
 }
 
-function describeError(error, details, source, number) {
-  if (!util.types.isNativeError(error) && !(error instanceof Error)) {
+// Whatever was thrown: asking it may throw again.
+function describeError(...thrown) {
+  try {
+    return described(...thrown);
+  } catch {
+    return { type: 'Error', message: '(describing it failed)', stack: 'Error: (describing it failed)' };
+  }
+}
+
+function described(error, details, source, number) {
+  if (!isNativeError(error) && !(error instanceof Error)) {
     let shown;
     try {
-      shown = typeof error === 'string' ? error : util.inspect(error, { depth: 2, maxArrayLength: 50, maxStringLength: 10000 });
+      shown = typeof error === 'string' ? error : inspect(error, { depth: 2, maxArrayLength: 50, maxStringLength: 10000 });
     } catch {
       shown = '(not printable)';
     }
     const type = error === null ? 'null' : typeof error;
     return { type, message: cut(shown, MAX_MESSAGE), stack: cut(`Uncaught ${shown}`, MAX_STACK) };
   }
-  const type = property(error, 'name') || 'Error';
+  const type = (property(error, 'name') || 'Error').slice(0, MAX_TYPE);
   const message = cut(property(error, 'message') ?? '', MAX_MESSAGE);
   let stack = cleanStack(property(error, 'stack') ?? `${type}: ${message}`);
   if (type === 'SyntaxError' && source !== undefined && !/^\s+at /m.test(stack)) {
     stack = syntaxPlace(details, source, number) + stack;
   }
-  const cause = error.cause;
-  if (util.types.isNativeError(cause)) stack += `\nCaused by: ${cleanStack(property(cause, 'stack') ?? '')}`;
+  const cause = value(error, 'cause');
+  if (isNativeError(cause)) stack += `\nCaused by: ${cleanStack(property(cause, 'stack') ?? '')}`;
   return { type, message, stack: cut(stack, MAX_STACK) };
 }
 

@@ -5,11 +5,13 @@
 // with top-level await and with let, const and class that a later cell may declare anew. No source is rewritten, except
 // that `import` (which V8 refuses outside modules) is handed to modules.cjs.
 
-const fs = require('node:fs');
+// Kept from the start, here and in the other files: code may put its own in their place (bluebird, the clocks of tests).
+const { Atomics, Buffer, Int32Array, Object, Promise, SharedArrayBuffer, String, Symbol, process, setImmediate } = globalThis;
+const { writeSync } = require('node:fs');
 const inspector = require('node:inspector');
 const net = require('node:net');
 const path = require('node:path');
-const { types } = require('node:util');
+const { isPromise } = require('node:util').types;
 const { cleanStack, describeError } = require('./failures.cjs');
 const rich = require('./rich.cjs');
 
@@ -22,6 +24,7 @@ const OK = 0, FAILED = 1, INTERRUPTED = 2;
 const SILENT = 1;
 
 const session = new inspector.Session();
+const exit = process.exit.bind(process);
 let cells = 0;
 let current = null; // the request being served: { id, silent, number (of a cell) }
 let serving = false; // from reading a request to its DONE
@@ -56,7 +59,7 @@ function frame(type, ...parts) {
 function writeAll(fd, bytes) {
   for (let offset = 0; offset < bytes.length; ) {
     try {
-      offset += fs.writeSync(fd, bytes, offset);
+      offset += writeSync(fd, bytes, offset);
     } catch (error) {
       // A child process that shares the pipe may have made it non-blocking; the reader will make room.
       if (error.code !== 'EAGAIN') throw error;
@@ -188,7 +191,7 @@ async function evaluate(source, name) {
     return { error: thrown.value, details };
   }
   const { value } = await valueOf(answer.result);
-  return { value: types.isPromise(value) ? await value : value };
+  return { value: isPromise(value) ? await value : value };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -286,7 +289,7 @@ async function serveRequest(type, payload) {
     bind(id, payload);
   } else if (type === SHUTDOWN) {
     finish(id, OK);
-    process.exit(0);
+    exit(0);
   } else {
     throw new Error(`request of unknown type ${type}`);
   }
@@ -310,7 +313,7 @@ function serveNext() {
 
 function protocolFailure(error) {
   writeAll(2, Buffer.from(`kernel: ${cleanStack(String(error?.stack ?? error))}\n`));
-  process.exit(70);
+  exit(70);
 }
 
 function serve() {
@@ -328,7 +331,7 @@ function serve() {
     waiting.push(chunk);
     serveNext();
   });
-  requests.on('end', () => process.exit(0));
+  requests.on('end', () => exit(0));
   requests.on('error', protocolFailure);
   send(READY, text('node'), text(process.versions.node), text('plain'));
 }

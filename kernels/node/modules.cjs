@@ -2,6 +2,7 @@
 // `import` in cells. V8 has static imports only in modules, and its REPL mode gives import() no way to ask Node. Both are
 // found with a parser (the one inside Node) and become calls of load().
 
+const { Array, JSON, Object, process } = globalThis;
 const path = require('node:path');
 const vm = require('node:vm');
 

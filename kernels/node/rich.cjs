@@ -1,7 +1,9 @@
 'use strict';
 // Values as mime bundles: arrays of [mime, bytes].
 
-const util = require('node:util');
+const { inspect, types: { isProxy } } = require('node:util');
+
+const { ArrayBuffer, BigInt, Buffer, JSON, Number, Object, Symbol } = globalThis;
 
 const MAX_TEXT = 1 << 20;
 const MAX_PART = 16 << 20;
@@ -16,7 +18,7 @@ function cutText(value) {
 function plain(value) {
   if (typeof value === 'string') return cutText(value);
   try {
-    return cutText(util.inspect(value, INSPECT));
+    return cutText(inspect(value, INSPECT));
   } catch (error) {
     let why = '';
     try {
@@ -84,7 +86,7 @@ const SHORTHANDS = [
 // What display(value) shows.
 function displayed(value) {
   if (typeof value === 'string') return bundle([['text/html', value]]);
-  if (value !== null && typeof value === 'object' && !util.types.isProxy(value)) {
+  if (value !== null && typeof value === 'object' && !isProxy(value)) {
     const own = offered(value);
     if (own) return bundle(own);
     if (typeof value.type === 'string' && value.type.includes('/') && 'data' in value) return bundle([[value.type, value.data]]);
@@ -106,7 +108,7 @@ function offered(value) {
 
 function result(value) {
   const text = ['text/plain', plain(value)];
-  if (value !== null && typeof value === 'object' && !util.types.isProxy(value)) {
+  if (value !== null && typeof value === 'object' && !isProxy(value)) {
     try {
       return bundle([text, ...(offered(value) ?? []).filter(([mime]) => mime !== 'text/plain')]);
     } catch {

@@ -9,6 +9,7 @@
 // V8 would stop the kernel's own code just as well. So it happens only while the state is RUNNING; the kernel leaves that state
 // before it writes anything, and when it finds that it is about to be stopped it lets that happen first.
 
+const { Atomics, Promise, process } = globalThis;
 const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
 
 const PATIENCE_MS = 40;

@@ -181,6 +181,29 @@ class NodeKernel(Bindings, KernelCase):
         self.kernel.run("setTimeout(() => { throw new Error('survived') }, 0); undefined")
         self.assertEqual(self.value("3"), "3")
 
+    def test_what_the_user_replaces_the_kernel_does_not_miss(self):
+        replacements = ("globalThis.Promise = class {}", "globalThis.setImmediate = globalThis.Buffer = () => {}", "require('fs').writeSync = () => 1",
+                        "globalThis.Error = globalThis.Object = null", "require('util').inspect = require('util').types.isPromise = null")
+        for code in replacements:
+            with Kernel("node") as kernel:
+                self.assertEqual(kernel.run("0, " + code).status, "ok", code)
+                self.assertEqual(kernel.run("null.x").error.type, "TypeError", code)
+                self.assertEqual(kernel.run("await ({ kept: 5 })").text, "{ kept: 5 }", code)
+        with Kernel("node") as kernel:
+            kernel.run("process.exit = () => {}")
+            kernel.send(4)
+            self.assertEqual((kernel.answer().status, kernel.exit_code()), ("ok", 0))
+
+    def test_an_error_that_cannot_be_asked_about_ends_nothing(self):
+        odd = "const odd = new Error('x'); Object.defineProperty(odd, 'cause', { get() { throw odd; } });"
+        revoked = "const { proxy: odd, revoke } = Proxy.revocable({}, {}); revoke();"
+        for code, message in ((odd, "x"), (revoked, "(describing it failed)")):
+            with Kernel("node") as kernel:
+                self.assertEqual(kernel.run(code + "throw odd").error.message, message)
+                kernel.run("setTimeout(() => { throw odd; }, 50); 0")
+                kernel.more_output(b"[async Error] " + message.encode())
+                self.assertEqual(kernel.run("1").text, "1")
+
     def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
         cells = ("1 + 1", "for (let i = 0; i < 50; i++) console.log(i)", "display('x')", "throw new Error('e')", "await new Promise((r) => setTimeout(r, 3))", "let s = 0; for (let i = 0; i < 1e6; i++) s += i; s")
         randomness = random.Random(7)

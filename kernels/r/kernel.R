@@ -19,7 +19,8 @@ state <- new.env(parent = emptyenv())
 state$cells <- 0L
 state$request <- raw(4)
 state$silent <- FALSE
-state$device <- NULL
+state$devices <- list()
+process <- Sys.getpid()
 
 # ---- frames
 
@@ -134,8 +135,11 @@ delayedAssign("completions", { load_rest(); rest$completions }, assign.env = laz
 rest <- new.env(parent = baseenv())
 load_rest <- function() if (length(ls(rest)) == 0L) sys.source(file.path(dirname(here), "rest.R"), rest)
 
+# A forked child, one of parallel::mclapply's say, never speaks the protocol.
+is_fork <- function() Sys.getpid() != process
+
 send_display <- function(bundle) {
-  if (!state$silent) send(frame(0x83, state$request, bundle_bytes(bundle)))
+  if (!state$silent && !is_fork()) send(frame(0x83, state$request, bundle_bytes(bundle)))
 }
 
 # Shows a value now; with `mime`, text or raw bytes of that type.
@@ -154,22 +158,26 @@ display <- function(value, mime = NULL) {
 
 # ---- figures
 
-# Opened by the first drawing command of a cell, never before. No interrupt comes between a device and what is known of it: later
-# cells would draw into one that is never shown.
+# Opened by the first drawing command of a cell, never before; more of them by dev.new(), or when the code has closed one. No interrupt
+# comes between a device and what is known of it: later cells would draw into one that is never shown.
 open_device <- function(...) suspendInterrupts({
-  state$plots <- tempfile("plot")
-  grDevices::png(paste0(state$plots, "-%03d.png"), width = 800, height = 600, res = 100)
-  state$device <- grDevices::dev.cur()
+  plots <- tempfile("plot")
+  grDevices::png(paste0(plots, "-%03d.png"), width = 800, height = 600, res = 100)
+  state$devices[[length(state$devices) + 1L]] <- list(number = grDevices::dev.cur(), plots = plots)
 })
 
 flush_plots <- function() suspendInterrupts(show_plots())
 
 show_plots <- function() {
-  if (is.null(state$device)) return(invisible())
-  device <- state$device
-  state$device <- NULL
-  if (device %in% grDevices::dev.list()) grDevices::dev.off(device)
-  files <- Sys.glob(paste0(state$plots, "-*.png"))
+  if (is_fork()) return(invisible())
+  devices <- state$devices
+  state$devices <- list()
+  for (device in devices) show_device(device)
+}
+
+show_device <- function(device) {
+  if (is_open(device)) grDevices::dev.off(device$number)
+  files <- Sys.glob(paste0(device$plots, "-*.png"))
   on.exit(unlink(files))
   for (file in files) {
     size <- file.size(file)
@@ -177,6 +185,13 @@ show_plots <- function() {
     send_display(if (size > MAX_PART) list("text/plain" = left_out("image/png", size))
                  else list("image/png" = readBin(file, "raw", size)))
   }
+}
+
+# The number of one that the code has closed may be another's by now, which is the user's.
+is_open <- function(device) {
+  if (!device$number %in% grDevices::dev.list()) return(FALSE)
+  path <- attr(.Devices[[device$number]], "filepath")
+  is.null(path) || startsWith(path, device$plots)
 }
 
 # ---- a cell
@@ -254,7 +269,7 @@ run <- function(code) {
     list(status = 1L, error = texts)
   }
   on.exit(.Internal(enableJIT(0L)))
-  tryCatch(
+  withRestarts(tryCatch(
     allowInterrupts(withCallingHandlers(
       list(status = 0L, bundle = evaluate(code, name)),
       error = function(condition) {
@@ -267,7 +282,10 @@ run <- function(code) {
     interrupt = function(condition) {
       list(status = 2L, error = list("interrupt", "the cell was interrupted", "the cell was interrupted"))
     }
-  )
+  ), abort = function() {
+    # R's own restart of this name leads to its top level, where a script ends.
+    list(status = 1L, error = list("abort", "the cell was aborted", "the cell was aborted"))
+  })
 }
 
 # SIGINT while nothing runs means nothing; being suspended it is still waiting.

@@ -147,6 +147,24 @@ class RKernel(Bindings, KernelCase):
             self.assertEqual(kernel.run("stormy").text, '[1] "kept"')
             self.assertEqual(kernel.run("cat(sink.number(), length(dev.list()))").out, "0 0")
 
+    def test_every_figure_is_shown_whatever_becomes_of_its_device(self):
+        with Kernel("r") as kernel:
+            for code in ("plot(1); dev.off(); plot(2)", "plot(1); dev.new(); plot(2)", "plot(1); plot(2); graphics.off()"):
+                self.assertEqual(len(kernel.run(code).displays), 2, code)
+                self.assertEqual(len(kernel.run("plot(3)").displays), 1, code)
+            self.assertEqual(len(kernel.run("plot(1); dev.off(); pdf('own.pdf'); plot(2)").displays), 1)
+            self.assertEqual(kernel.run("names(dev.list())").text, '[1] "pdf"')
+
+    def test_a_forked_child_does_not_speak_the_protocol(self):
+        outcome = self.kernel.run("plot(1); parallel::mclapply(1:2, function(i) { display(strrep('x', 1e5)); i })[[2]]")
+        self.assertEqual((outcome.text, [list(bundle) for bundle in outcome.displays]), ("[1] 2", [["image/png"]]))
+
+    def test_an_abort_ends_the_cell_alone(self):
+        with Kernel("r") as kernel:
+            outcome = kernel.run("kept <- 5; (function() invokeRestart('abort'))(); cat('not reached')")
+            self.assertEqual((outcome.status, outcome.error.type, outcome.out), ("error", "abort", ""))
+            self.assertEqual(kernel.run("kept").text, "[1] 5")
+
     def test_quit_ends_the_context_with_its_code(self):
         with Kernel("r") as kernel:
             with self.assertRaises(Died) as death:

@@ -13,7 +13,8 @@
  * SIGINT makes bash drop the line that it runs or is just reading; what is left of a line half read would run as a command.
  * So an interrupt is passed on only after the first report, when the line has been read, and is followed by a number of empty
  * lines, for bash to notice the signal among, and a last report in place of the one that may be lost. The cell is over when that
- * has come: then no signal is under way that could hit the next cell. */
+ * has come: then no signal is under way that could hit the next cell. A SIGINT that the code sends to its own shell is not seen here:
+ * a cell that takes its time gets such a last report in advance. */
 #include "frames.h"
 #include "missed.h"
 
@@ -39,6 +40,7 @@ enum {
     MAX_INTERRUPTS = 200,    /* a cell; each leaves some lines in bash's input */
     INTERRUPT_PAUSE_MS = 20, /* one that follows sooner is the same */
     SECOND_LOOK_MS = 100,    /* after an interrupt, for processes that it missed */
+    ADVANCE_MS = 500,        /* until the last report of a cell is asked for in advance */
     EXIT_GRACE_MS = 3000,
 };
 
@@ -47,8 +49,8 @@ enum {
 #define GROUP "\n{ "
 /* Ends a line: what came since the last `{` is not traced. */
 #define QUIETLY " } 2>/dev/null\n"
-/* And no prompt follows it. What the code made read-only cannot be unset, and assigning to it would be fatal under `set -e`. */
-#define WITHOUT_PROMPT " builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
+/* And neither a prompt nor the next line follows it on standard error. What the code made read-only cannot be unset, and assigning to it would be fatal under `set -e`. */
+#define WITHOUT_PROMPT " builtin set +v; builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
 
 static pid_t shell;
 static int shell_input;  /* commands to bash */
@@ -208,11 +210,11 @@ milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Lets bash notice a SIGINT that it was just sent, and report. */
+/* Lets bash notice a SIGINT that it was just sent, and report; number 0 is for one that the code may send. */
 static void
 follow_interrupt(int number)
 {
-    char lines[256];
+    char lines[384];
     memset(lines, '\n', 80);
     snprintf(lines + 80, sizeof lines - 80, "{ builtin printf '%u.%d %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell, number);
     tell_shell(lines, strlen(lines));
@@ -233,8 +235,8 @@ drop_idle_interrupts(void)
 
 struct progress {
     int begun, status; /* status: -1 until known */
-    int interrupts, answered;
-    int64_t last_interrupt;
+    int interrupts, answered, in_advance;
+    int64_t begin, last_interrupt;
 };
 
 static void
@@ -271,23 +273,36 @@ interrupt_cell(struct progress *progress)
     }
 }
 
+/* How long to wait for a report before something else is to be done. */
+static int
+patience(const struct progress *progress)
+{
+    if (progress->interrupts > 0 && progress->status < 0)
+        return SECOND_LOOK_MS;
+    return progress->in_advance ? -1 : ADVANCE_MS;
+}
+
 /* Sends a cell to bash and waits for its end. */
 static struct progress
 run_cell(struct buffer *command)
 {
     static int clean = 1;
-    struct progress progress = {.status = -1, .last_interrupt = -INTERRUPT_PAUSE_MS};
+    struct progress progress = {.status = -1, .begin = milliseconds(), .last_interrupt = -INTERRUPT_PAUSE_MS};
     drop_idle_interrupts();
     /* What an interrupted cell left in the foreground: bash would wait for it together with the next command. */
     if (!clean)
         interrupt_missed(shell, 0);
     tell_shell(command->data, command->size);
     while (progress.status < 0 || progress.answered < progress.interrupts) {
-        wait_for_shell(progress.interrupts > 0 && progress.status < 0 ? SECOND_LOOK_MS : -1);
+        wait_for_shell(patience(&progress));
         for (char *message; (message = next_message()) != NULL; free(message))
             note_report(&progress, message);
         if (progress.begun && progress.status < 0 && progress.interrupts < MAX_INTERRUPTS)
             interrupt_cell(&progress);
+        if (progress.begun && progress.status < 0 && !progress.in_advance && milliseconds() - progress.begin >= ADVANCE_MS) {
+            follow_interrupt(0);
+            progress.in_advance = 1;
+        }
     }
     clean = progress.interrupts == 0;
     if (!clean)
@@ -340,7 +355,7 @@ execute(uint32_t id, const char *code, size_t size)
         send_events(&out);
         return;
     }
-    char begin[96], end[192];
+    char begin[96], end[256];
     cell++;
     snprintf(begin, sizeof begin, GROUP "builtin printf '+%u\\0' >&63; } 2>/dev/null; builtin eval ", cell);
     snprintf(end, sizeof end, " </dev/null 63>&-; { builtin printf '%u %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell);

@@ -84,6 +84,8 @@ class BashKernel(Bindings, KernelCase):
 
     def test_a_trace_shows_the_code_alone(self):
         with Kernel("bash") as kernel:
+            kernel.run("set -v")
+            self.assertEqual(kernel.run("echo hi").err, "")
             kernel.run("set -x")
             self.assertTrue(kernel.complete("ech")[2])
             self.assertEqual(kernel.bind({"GOOD": "v"}).status, "ok")
@@ -117,6 +119,19 @@ class BashKernel(Bindings, KernelCase):
     def test_a_trap_of_the_user_sees_the_interrupt(self):
         outcome = self.kernel.run("trap 'echo trapped; trap - INT' INT; (echo go; exec sleep 60); echo after", interrupt_on=b"go")
         self.assertEqual(outcome.out, "go\ntrapped\nafter\n")
+
+    def test_an_interrupt_that_the_code_sends_itself_is_an_answer(self):
+        for code in ("kill -INT $$", "kill -INT 0", "x=$(sh -c 'kill -INT $$')", "sleep 0.6; kill -INT $$"):
+            with Kernel("bash") as kernel:
+                outcome = kernel.run("kept=5; %s; echo not reached" % code)
+                self.assertEqual((outcome.status, outcome.error.message, outcome.out), ("error", "exit status 130 (Interrupt)", ""), code)
+                self.assertEqual(kernel.run("echo $kept").out, "5\n", code)
+
+    def test_a_long_cell_is_interrupted_as_a_short_one(self):
+        outcome = self.kernel.run("sleep 0.6; echo go; while :; do :; done", interrupt_on=b"go")
+        self.assertEqual((outcome.status, outcome.out, outcome.err.strip()), ("interrupted", "go\n", ""))
+        self.assertEqual(self.out("sleep 0.6; echo fine"), "fine\n")
+        self.assertEqual(self.out("echo fine"), "fine\n")
 
     def test_pipelines_and_substitutions_are_interrupted(self):
         for code in ("echo go; sleep 60 | cat", "echo go; x=$(sleep 60)", "echo go; bash -c 'sleep 60'; echo no", "f() { echo go; sleep 60; }; f; f"):

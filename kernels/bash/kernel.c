@@ -44,13 +44,14 @@ enum {
     EXIT_GRACE_MS = 3000,
 };
 
-
 /* Begins a line, and with an empty one: after a cell that ends within quotes bash would take the `{` for a command. */
 #define GROUP "\n{ "
 /* Ends a line: what came since the last `{` is not traced. */
 #define QUIETLY " } 2>/dev/null\n"
-/* And neither a prompt nor the next line follows it on standard error. What the code made read-only cannot be unset, and assigning to it would be fatal under `set -e`. */
-#define WITHOUT_PROMPT " builtin set +v; builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
+/* Nor follow prompts, echoes or a log-out. What is read-only cannot be unset; to assign to it would be fatal under `set -e`. */
+#define WITHOUT_PROMPT \
+    " builtin set +v; builtin unset -v TMOUT || builtin :;" \
+    " builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
 
 static pid_t shell;
 static int shell_input;  /* commands to bash */
@@ -355,7 +356,7 @@ execute(uint32_t id, const char *code, size_t size)
         send_events(&out);
         return;
     }
-    char begin[96], end[256];
+    char begin[96], end[320];
     cell++;
     snprintf(begin, sizeof begin, GROUP "builtin printf '+%u\\0' >&63; } 2>/dev/null; builtin eval ", cell);
     snprintf(end, sizeof end, " </dev/null 63>&-; { builtin printf '%u %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell);
@@ -444,7 +445,7 @@ is_own_variable(const char *name, size_t size)
 {
     static const char *const own[] = {"BASHOPTS", "BASHPID", "BASH_ENV", "BASH_VERSINFO", "EPOCHREALTIME", "EPOCHSECONDS",
                                       "EUID", "HISTCMD", "IFS", "LINENO", "MAILCHECK", "OPTIND", "PPID", "PROMPT_COMMAND",
-                                      "PS0", "PS1", "PS2", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "UID"};
+                                      "PS0", "PS1", "PS2", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "TMOUT", "UID"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         if (strlen(own[i]) == size && memcmp(own[i], name, size) == 0)
             return 1;
@@ -554,7 +555,7 @@ static void
 greet(void)
 {
     /* From here on its standard error is the user's. */
-    static const char set_up[] = "exec 2>&62 62>&-; export -n PS1 PS2; unset MAILCHECK; set +m; "
+    static const char set_up[] = "exec 2>&62 62>&-; export -n PS1 PS2; unset MAILCHECK TMOUT; set +m; "
                                  "builtin printf '%s\\0' \"$BASH_VERSION\" >&63\n";
     struct buffer command = {0}, payload = {0}, out = {0};
     append(&command, set_up, sizeof set_up - 1);

@@ -82,6 +82,14 @@ class BashKernel(Bindings, KernelCase):
             kernel.run("set -e; readonly PS1 PS2 PS0= PROMPT_COMMAND=")
             self.assertEqual((kernel.run("echo hi").out, kernel.run("f() { return 7; }; f || echo $?").out), ("hi\n", "7\n"))
 
+    def test_bash_does_not_log_out_for_want_of_cells(self):
+        for kernel, code in ((Kernel("bash", env={"TMOUT": "1"}), "kept=5"), (Kernel("bash"), "set -e; TMOUT=1 kept=5")):
+            with kernel:
+                kernel.run(code)
+                with self.assertRaises(TimeoutError):
+                    kernel.more_output(b"timed out", timeout=1.5)
+                self.assertEqual(kernel.run("echo $kept").out, "5\n", code)
+
     def test_a_trace_shows_the_code_alone(self):
         with Kernel("bash") as kernel:
             kernel.run("set -v")

@@ -110,6 +110,10 @@ class PythonKernel(Bindings, KernelCase):
         outcome = self.kernel.run("from IPython.display import publish_display_data; publish_display_data(%s)" % parts)
         self.assertEqual(list(outcome.displays[0]), ["text/plain", "a/0", "a/1", "a/2"])
 
+    def test_a_form_without_a_name_is_left_out(self):
+        code = "class Odd:\n  def __repr__(self): return 'odd'\n  def _repr_mimebundle_(self, **_): return {5: 'five', None: b'', 'a/b': 'c'}\nOdd()"
+        self.assertEqual(self.kernel.run(code).result, {"text/plain": b"odd", "a/b": b"c"})
+
     def test_an_object_that_answers_to_every_name_has_no_rich_form(self):
         code = "class Any:\n  def __getattr__(self, name): return lambda *a, **k: 'fake'\n  def __repr__(self): return 'any'\nAny()"
         self.assertEqual(self.kernel.run(code).result, {"text/plain": b"any"})
@@ -288,6 +292,11 @@ class PythonKernel(Bindings, KernelCase):
         self.assertEqual((outcome.status, outcome.out), ("interrupted", "go\ncleaned\n"))
         self.assertRegex(outcome.error.traceback, r'^Traceback.*\n  File "<cell')
         self.assertEqual(self.value("await asyncio.sleep(0, 5)"), "5")
+
+    def test_an_interrupt_at_the_very_end_of_an_awaiting_cell_does_not_stop_the_next(self):
+        strike = "import asyncio\ndef strike(): raise KeyboardInterrupt\nawait asyncio.sleep(0)\nasyncio.get_running_loop().call_soon(strike)\nNone"
+        self.assertEqual(self.kernel.run(strike).status, "interrupted")
+        self.assertEqual(self.value("await asyncio.sleep(0.01, 5)"), "5")
 
     def test_an_interrupt_of_the_event_loop_names_the_line_that_waits(self):
         code = "import asyncio\nasync def slow():\n  asyncio.get_running_loop().call_later(0.05, print, 'go')\n  await asyncio.sleep(60)\nawait slow()"

@@ -20,6 +20,9 @@ def run(coroutine):
         if task.done():  # it struck in the cell's own code, and knows the place
             if not task.cancelled():
                 task.exception()  # seen: it must not be reported again as "never retrieved"
+            # One more turn: the end of the task may have asked the loop to stop, which must not hit the next cell.
+            _loop.stop()
+            _loop.run_forever()
             raise
         place = _place(coroutine)
         task.cancel()

@@ -156,7 +156,7 @@ def _encoded(parts):
     """Bytes for each part that has a usable form and fits, alone and with those before it; notes on those too large."""
     encoded, notes, total = [], [], 0
     for mime, data in parts:
-        data = _bytes(mime, data)
+        data = _bytes(mime, data) if isinstance(mime, str) else None
         if data is None:
             continue
         size = len(data) + 4 * len(mime) + 8  # at most, in its frame

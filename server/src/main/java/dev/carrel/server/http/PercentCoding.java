@@ -9,8 +9,14 @@ import java.nio.charset.StandardCharsets;
 public final class PercentCoding {
   private PercentCoding() {}
 
-  /** A path segment. */
+  /**
+   * A path segment. Bytes beyond ASCII that were not encoded are lost by the time they get here, so
+   * that different names would become one.
+   */
   static String segment(String raw) {
+    if (!isAscii(raw)) {
+      throw HttpProblem.unreadable("path", "has a character that must be percent-encoded");
+    }
     return decode(raw, false, "path");
   }
 

@@ -55,7 +55,7 @@ class RouterTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"%", "%4", "%zz", "%ff", "%c0%af", "%ed%a0%80", "a%"})
+  @ValueSource(strings = {"%", "%4", "%zz", "%ff", "%c0%af", "%ed%a0%80", "a%", "\ufffd", "é"})
   void whatIsNotUtf8IsRefused(String segment) {
     assertThatThrownBy(() -> router.match("GET", "/things/" + segment))
         .isInstanceOfSatisfying(

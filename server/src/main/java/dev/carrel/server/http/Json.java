@@ -84,7 +84,8 @@ public final class Json {
           at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
       throw HttpProblem.unreadable("body", "is not JSON, or not within its bounds," + where);
     } catch (IOException e) {
-      throw new IllegalStateException("reading from memory failed", e);
+      // What looks like UTF-32 and is not.
+      throw HttpProblem.unreadable("body", "is not text in Unicode");
     }
   }
 }

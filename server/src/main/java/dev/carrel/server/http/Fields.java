@@ -81,7 +81,8 @@ public final class Fields {
     if (node == null) {
       return null;
     }
-    if (!node.isIntegralNumber()) {
+    // 3.0 is a whole number, too, and what some clients write.
+    if (!node.isNumber() || !node.canConvertToExactIntegral()) {
       throw wrong(name, "must be a whole number");
     }
     if (!node.canConvertToLong() || node.longValue() < min || node.longValue() > max) {

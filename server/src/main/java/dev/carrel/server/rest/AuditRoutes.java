@@ -56,9 +56,9 @@ final class AuditRoutes {
 
   private void follow(Exchange exchange, AuditQuery query)
       throws IOException, InterruptedException {
-    EventStream events = exchange.events();
     Long after = EventRoutes.after(exchange);
     long seen = after != null ? after : query.after() != null ? query.after() : audit.last();
+    EventStream events = exchange.events();
     events.keepAlive();
     while (true) {
       long last = audit.last();
@@ -142,10 +142,14 @@ final class AuditRoutes {
 
   private static Instant instant(String text) {
     try {
-      return Instant.parse(text);
+      // RFC 3339 ends with the year 9999; with a sign Java reads years that no record can have.
+      if (Character.isDigit(text.charAt(0))) {
+        return Instant.parse(text);
+      }
     } catch (DateTimeParseException e) {
-      throw SandboxException.invalid("since", "must be a time such as 2026-01-31T12:00:00Z");
+      // Said below.
     }
+    throw SandboxException.invalid("since", "must be a time such as 2026-01-31T12:00:00Z");
   }
 
   record Page(List<RecordView> records, @Nullable Long next) {}

@@ -102,6 +102,22 @@ class AuditRoutesTest {
   }
 
   @Test
+  void whatCannotBeReadIsRefusedBeforeAnythingIsSaid() {
+    for (String since : List.of("-1000000000-01-01T00:00:00Z", "%2B1000000000-12-31T23:59:59Z")) {
+      assertThat(server.get("/api/v1/audit?since=" + since).status()).as(since).isEqualTo(422);
+      assertThat(server.get("/api/v1/audit/export?since=" + since).status()).isEqualTo(422);
+    }
+    Answer lost =
+        server.send(
+            server
+                .request("GET", "/api/v1/audit", BodyPublishers.noBody())
+                .header("Accept", "text/event-stream")
+                .header("Last-Event-ID", "the last one")
+                .build());
+    assertThat(lost.status()).as(lost.text()).isEqualTo(422);
+  }
+
+  @Test
   void onlyAnAdministratorVerifies() {
     assertThat(server.post("/api/v1/audit/verify").code()).isEqualTo("forbidden");
     server.sandboxId();

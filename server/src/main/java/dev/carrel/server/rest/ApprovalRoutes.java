@@ -45,6 +45,7 @@ final class ApprovalRoutes {
   private void ask(Exchange exchange) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
     String sandbox = fields.string("sandbox_id");
+    int wait = fields.wholeNumber("wait_seconds", 0, 0, MAX_WAIT_SECONDS);
     Approval asked =
         approvals.ask(
             exchange.caller(),
@@ -56,7 +57,6 @@ final class ApprovalRoutes {
                 Scope.parse(fields.string("scope", Scope.SANDBOX.wireName())),
                 fields.string("reason", ""),
                 seconds(fields, "expires_seconds")));
-    int wait = fields.wholeNumber("wait_seconds", 0, 0, MAX_WAIT_SECONDS);
     Approval now = approvals.await(exchange.caller(), asked.id(), Duration.ofSeconds(wait));
     exchange.header(HeaderNames.LOCATION, ALL + "/" + now.id()).json(201, View.of(now));
   }

@@ -70,6 +70,15 @@ class ApprovalRoutesTest {
   }
 
   @Test
+  void aQuestionThatIsRefusedIsNotAsked() {
+    String question =
+        "{\"sandbox_id\":\"%s\",\"subject\":\"never.example.com\",\"wait_seconds\":301}"
+            .formatted(server.sandboxId());
+    assertThat(server.post(ALL, question).field()).isEqualTo("wait_seconds");
+    assertThat(server.get(ALL + "?limit=1000").text()).doesNotContain("never.example.com");
+  }
+
+  @Test
   void badQuestionsNameTheirField() {
     assertThat(server.post(ALL, "{}").field()).isEqualTo("subject");
     assertThat(server.post(ALL, "{\"subject\":\"a.net\"}").field()).isEqualTo("sandbox_id");

@@ -205,6 +205,15 @@ public final class Exchange {
     return Fields.parse(content());
   }
 
+  /** As {@link #fields()}, where saying nothing would not mean what it does. */
+  public Fields requiredFields() throws IOException {
+    byte[] content = content();
+    if (content.length == 0) {
+      throw SandboxException.invalid("body", "is required");
+    }
+    return Fields.parse(content);
+  }
+
   /** The body as JSON of any kind. */
   public JsonNode json() throws IOException {
     return Json.parse(content());

@@ -35,7 +35,7 @@ final class BudgetRoutes {
   }
 
   private void setSandbox(Exchange exchange) throws IOException {
-    Fields fields = exchange.fields();
+    Fields fields = exchange.requiredFields();
     exchange.json(
         200,
         View.of(
@@ -49,7 +49,7 @@ final class BudgetRoutes {
   }
 
   private void setNamespace(Exchange exchange) throws IOException {
-    Fields fields = exchange.fields();
+    Fields fields = exchange.requiredFields();
     exchange.json(
         200,
         View.of(

@@ -49,7 +49,7 @@ final class EgressRoutes {
   }
 
   private void set(Exchange exchange) throws IOException {
-    Policy policy = policy(exchange.fields());
+    Policy policy = policy(exchange.requiredFields());
     exchange.json(200, EgressView.of(egress.set(exchange.caller(), Ids.sandbox(exchange), policy)));
   }
 

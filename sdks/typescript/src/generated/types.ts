@@ -2556,6 +2556,7 @@ export const writeCodeOptions = (given: CodeOptions): Wire => ({
 
 /** What `CreateContext` of the contract takes besides what it requires. */
 export interface ContextOptions {
+  /** Absolute. */
   cwd?: string | undefined;
   /** On top of the sandbox's own. */
   env?: Record<string, string> | undefined;
@@ -2680,6 +2681,7 @@ export const writeVolumeOptions = (given: VolumeOptions): Wire => ({
 export interface ExecOptions {
   /** At its end the whole process tree is killed. Default and most are the server's settings. */
   timeoutSeconds?: number | undefined;
+  /** Absolute. */
   cwd?: string | undefined;
   env?: Record<string, string> | undefined;
   /** Secrets of the sandbox's namespace that this command gets in its environment. */

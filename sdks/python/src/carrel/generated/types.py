@@ -3020,6 +3020,7 @@ class CodeOptions(TypedDict, total=False):
 class ContextOptions(TypedDict, total=False):
     """What `CreateContext` of the contract takes besides what it requires."""
     cwd: str
+    """Absolute."""
     env: Mapping[str, str]
     """On top of the sandbox's own."""
     secrets: Sequence[str]
@@ -3098,6 +3099,7 @@ class ExecOptions(TypedDict, total=False):
     timeout_seconds: float
     """At its end the whole process tree is killed. Default and most are the server's settings."""
     cwd: str
+    """Absolute."""
     env: Mapping[str, str]
     secrets: Sequence[str]
     """Secrets of the sandbox's namespace that this command gets in its environment."""

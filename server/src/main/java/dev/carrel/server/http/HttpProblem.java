@@ -99,6 +99,18 @@ public final class HttpProblem extends RuntimeException {
         null);
   }
 
+  /** 412 for another version of tus, which wants to know the versions there are. */
+  public static HttpProblem otherTus(String version) {
+    return new HttpProblem(
+        412,
+        ErrorCode.PRECONDITION_FAILED.wireName(),
+        "this server speaks tus " + version + " only",
+        "Tus-Resumable",
+        "send 'Tus-Resumable: " + version + "'",
+        "Tus-Version",
+        version);
+  }
+
   /** 416, with the size that a range must be within. */
   public static HttpProblem rangeNotSatisfiable(long size) {
     return new HttpProblem(

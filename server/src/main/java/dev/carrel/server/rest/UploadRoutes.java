@@ -4,7 +4,6 @@ import dev.carrel.control.transfer.Uploads;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
-import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.UploadId;
 import io.helidon.http.HeaderName;
@@ -99,9 +98,7 @@ final class UploadRoutes {
 
   private static void requireVersion(Exchange exchange) {
     if (!exchange.header(RESUMABLE).orElse("").equals(VERSION)) {
-      throw new SandboxException(
-              ErrorCode.PRECONDITION_FAILED, "this server speaks tus " + VERSION + " only")
-          .withHint("send 'Tus-Resumable: " + VERSION + "'");
+      throw HttpProblem.otherTus(VERSION);
     }
   }
 

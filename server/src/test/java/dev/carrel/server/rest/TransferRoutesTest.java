@@ -195,6 +195,7 @@ class TransferRoutesTest {
                 .header("Tus-Resumable", "0.2.2")
                 .build());
     assertThat(answer.status()).isEqualTo(412);
+    assertThat(answer.header("Tus-Version")).isEqualTo("1.0.0");
   }
 
   private Answer append(String upload, long offset, String body) {

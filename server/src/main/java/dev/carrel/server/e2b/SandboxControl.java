@@ -283,7 +283,13 @@ final class SandboxControl {
   private Forked fork(Caller caller, SandboxId id, long seconds) {
     try {
       Sandbox fork = sandboxes.snapshots().fork(caller, id);
-      prolong(caller, fork, seconds);
+      try {
+        prolong(caller, fork, seconds);
+      } catch (SandboxException e) {
+        // Nobody is told of it, so nobody could end it.
+        sandboxes.delete(caller, fork.id());
+        throw e;
+      }
       return new Forked(opened(fork), null);
     } catch (SandboxException e) {
       return new Forked(null, new Failures.Body(Failures.status(e.code()), Failures.message(e)));

@@ -52,6 +52,40 @@ class E2bApiTest {
   }
 
   @Test
+  void ofForksThatCannotLiveSoLongNoneIsLeft() throws Exception {
+    String key = key("forks");
+    String id = create(key).get("sandboxID").asText();
+    mostLife("400");
+    try {
+      HttpResponse<byte[]> forked =
+          call(
+              "POST",
+              "/sandboxes/" + id + "/fork",
+              "{\"count\":2,\"timeout\":4000}",
+              "X-API-KEY",
+              key);
+      assertThat(JSON.readTree(forked.body()).findValuesAsText("message"))
+          .hasSize(2)
+          .allMatch(message -> message.startsWith("max_life_seconds"));
+    } finally {
+      mostLife("null");
+    }
+    HttpResponse<byte[]> left = call("GET", "/sandboxes", "", "X-API-KEY", key);
+    assertThat(JSON.readTree(left.body()).findValuesAsText("sandboxID")).containsExactly(id);
+  }
+
+  private void mostLife(String seconds) {
+    String change = "{\"max_life_seconds\":" + seconds + "}";
+    LiveServer.Answer changed =
+        server.send(
+            server
+                .request("PATCH", "/api/v1/settings/sandbox", BodyPublishers.ofString(change))
+                .setHeader("Authorization", "Bearer " + LiveServer.ADMIN)
+                .build());
+    assertThat(changed.status()).as(changed.text()).isEqualTo(200);
+  }
+
+  @Test
   void aKeyOpensWhatItsTenantHas() throws Exception {
     String key = key("acme");
     JsonNode made = create(key);

@@ -87,8 +87,8 @@ final class Births {
         try (Turn _ = life.turn(row.id())) {
           switch (reserve(row, about.apply(row.id()))) {
             case Reservation.Made(Sandbox made) -> {
-              events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
               claimed = null;
+              events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
               return new Sandboxes.Obtained(launch(made, box, answers, snapshot), true);
             }
             case Reservation.Full _, Reservation.Moved _ ->

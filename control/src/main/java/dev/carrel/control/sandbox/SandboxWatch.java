@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
@@ -76,17 +77,23 @@ public final class SandboxWatch implements AutoCloseable {
     SandboxSettings current = settings.get();
     var policy = new IdlePolicy(current.stoppedRetention(), current.life().warning());
     for (RunningSandbox sandbox : life.running()) {
-      try {
-        look(sandbox, policy, now);
-      } catch (SandboxException e) {
-        // Deleted at the same moment, or its engine fails: the others have a right to be seen to.
-        LOG.warn("sandbox {}: {}", sandbox.id(), e.message());
-      }
+      seeTo(sandbox.id(), () -> look(sandbox, policy, now));
     }
     saveCounters();
     if (now.isAfter(nextSweep)) {
       nextSweep = now.plus(SWEEP_INTERVAL);
       sweep(now);
+    }
+  }
+
+  private static void seeTo(SandboxId id, Runnable work) {
+    try {
+      work.run();
+    } catch (SandboxException e) {
+      // Deleted at the same moment, or its engine fails: the others have a right to be seen to.
+      LOG.warn("sandbox {}: {}", id, e.message());
+    } catch (RuntimeException e) {
+      LOG.error("sandbox {} could not be seen to", id, e);
     }
   }
 
@@ -154,8 +161,8 @@ public final class SandboxWatch implements AutoCloseable {
     life.endRemains();
     store
         .endedBefore(now.minus(settings.get().stoppedRetention()))
-        .forEach(row -> life.remove(row, "retention"));
-    store.destroyed().forEach(row -> life.remove(row, "retention"));
+        .forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
+    store.destroyed().forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
     sandboxes.sweepVolumes();
   }

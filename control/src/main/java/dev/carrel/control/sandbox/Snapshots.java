@@ -85,7 +85,7 @@ public final class Snapshots {
         journal.done(
             caller, row.tenant(), row.namespace(), sandbox, "snapshot.create", made.id().value());
         return made;
-      } catch (SandboxException e) {
+      } catch (RuntimeException e) {
         discard(begun);
         throw e;
       }
@@ -174,7 +174,7 @@ public final class Snapshots {
         stopped = true;
       }
       swap(row, fresh, snapshot);
-    } catch (SandboxException e) {
+    } catch (RuntimeException e) {
       volumes.remove(row.engine(), fresh.id());
       throw e;
     } finally {
@@ -237,7 +237,7 @@ public final class Snapshots {
         volumeStore.createSpare(copy, now, now.limits().disk(), maxBytes);
         try {
           volumes.copy(now.engine(), requireVolume(now).id(), copy);
-        } catch (SandboxException e) {
+        } catch (RuntimeException e) {
           volumes.remove(now.engine(), copy);
           throw e;
         }

@@ -210,10 +210,10 @@ public final class WarmPools implements AutoCloseable {
     RunningSandbox box;
     try {
       box = maker.make(pool.settings(), volumes::add);
-    } catch (SandboxException e) {
+    } catch (RuntimeException e) {
       // The next create says the same to somebody who can do something about it.
       LOG.warn(
-          "a box of image {} could not be made ahead: {}", pool.settings().image(), e.message());
+          "a box of image {} could not be made ahead: {}", pool.settings().image(), e.getMessage());
       return false;
     }
     try {
@@ -222,8 +222,9 @@ public final class WarmPools implements AutoCloseable {
           warmUp.warm(box, language);
         }
       }
-    } catch (SandboxException e) {
-      LOG.warn("a box of image {} could not be warmed: {}", pool.settings().image(), e.message());
+    } catch (RuntimeException e) {
+      LOG.warn(
+          "a box of image {} could not be warmed: {}", pool.settings().image(), e.getMessage());
       discard(box);
       return false;
     }
@@ -247,8 +248,8 @@ public final class WarmPools implements AutoCloseable {
     try {
       box.guest().ping();
       return true;
-    } catch (SandboxException e) {
-      LOG.info("box {} does not answer and is replaced: {}", box.id(), e.message());
+    } catch (RuntimeException e) {
+      LOG.info("box {} does not answer and is replaced: {}", box.id(), e.getMessage());
       return false;
     }
   }
@@ -260,9 +261,9 @@ public final class WarmPools implements AutoCloseable {
   private void discard(RunningSandbox box) {
     try {
       maker.discard(box);
-    } catch (SandboxException e) {
+    } catch (RuntimeException e) {
       // It has no row: the next start finds that it belongs to nobody.
-      LOG.warn("box {} could not be ended yet: {}", box.id(), e.message());
+      LOG.warn("box {} could not be ended yet: {}", box.id(), e.getMessage());
     }
     forget(box);
   }

@@ -472,6 +472,8 @@ public final class Control implements AutoCloseable {
     } catch (SandboxException e) {
       // One sandbox that does not answer must not keep the others from being served.
       LOG.warn("sandbox {}: {}", sandbox.id(), sandbox.explain(e).message());
+    } catch (RuntimeException e) {
+      LOG.error("sandbox {}: what ran in it was not joined", sandbox.id(), e);
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.time.Instant;
 import java.util.Map;
@@ -9,7 +10,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes down why sandboxes could not start, at once or as soon as the store lets it. */
+/** Writes down why sandboxes could not start or were lost, at once or when the store lets it. */
 final class FailedStarts {
   private static final Logger LOG = LoggerFactory.getLogger(FailedStarts.class);
 
@@ -40,15 +41,11 @@ final class FailedStarts {
   }
 
   /** Returns what its caller is to be told. */
-  SandboxException note(Sandbox row, SandboxException reason) {
+  SandboxException note(Sandbox row, RuntimeException unexpected) {
     telemetry.count("sandboxes_start_failed");
+    SandboxException reason = explained(row, unexpected);
     Failure failure = Failures.startFailed(reason);
-    try {
-      write(row, failure);
-    } catch (SandboxException e) {
-      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.message());
-      unwritten.put(row, failure);
-    }
+    note(row, failure);
     return new SandboxException(
             reason.code(),
             "sandbox %s could not start: %s".formatted(row.id(), reason.message()),
@@ -56,12 +53,34 @@ final class FailedStarts {
         .withHint(failure.hint());
   }
 
+  void note(Sandbox row, Failure failure) {
+    try {
+      write(row, failure);
+    } catch (RuntimeException e) {
+      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.getMessage());
+      unwritten.put(row, failure);
+    }
+  }
+
   void writeRemains() {
     unwritten.forEach(
         (row, failure) -> {
-          write(row, failure);
-          unwritten.remove(row);
+          try {
+            write(row, failure);
+            unwritten.remove(row);
+          } catch (RuntimeException e) {
+            LOG.debug("the failure of sandbox {} is still not written", row.id(), e);
+          }
         });
+  }
+
+  private static SandboxException explained(Sandbox row, RuntimeException reason) {
+    if (reason instanceof SandboxException said) {
+      return said;
+    }
+    LOG.error("sandbox {} could not start", row.id(), reason);
+    return new SandboxException(
+        ErrorCode.ENGINE_FAILED, "it failed as nobody foresaw: " + reason, reason);
   }
 
   private void write(Sandbox row, Failure failure) {
@@ -73,12 +92,12 @@ final class FailedStarts {
             // Nothing was ever in it.
             .volume(first ? null : row.volume())
             .build();
+    // Before the row moves: what fails here is tried again until that is done.
+    volumes.release(row);
     if (store.transition(row, failed, failure.cause())) {
       news.tell(failed, "failed", failure.cause());
       if (first) {
         volumes.drop(row);
-      } else {
-        volumes.release(row);
       }
     }
   }

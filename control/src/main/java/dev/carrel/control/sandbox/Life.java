@@ -146,8 +146,8 @@ final class Life {
       if (fits && !row.limits().equals(box.machine().limits())) {
         limit(box, row.limits());
       }
-    } catch (SandboxException e) {
-      LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.message());
+    } catch (RuntimeException e) {
+      LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.getMessage());
       fits = false;
     }
     if (!fits) {
@@ -170,9 +170,11 @@ final class Life {
   /** Ends a box that never had an owner. */
   void discard(RunningSandbox box) {
     box.discard();
-    box.destroy(Duration.ZERO);
+    remains.end(box, Duration.ZERO);
     listeners.forEach(listener -> listener.removed(box.id()));
-    volumes.drop(box.row());
+    if (!remains.are(box.id())) {
+      volumes.drop(box.row());
+    }
   }
 
   private Machine cold(Sandbox row, Runnable files) {
@@ -186,11 +188,8 @@ final class Life {
               settings.startTimeout(),
               () -> obtain(row),
               late -> giveUp(row.id(), late));
-    } catch (SandboxException e) {
-      throw startFailed(row, e);
     } catch (RuntimeException e) {
-      throw startFailed(
-          row, new SandboxException(ErrorCode.ENGINE_FAILED, "the engine failed: " + e, e));
+      throw startFailed(row, e);
     }
     remains.came(row.id());
     return machine;
@@ -214,7 +213,7 @@ final class Life {
       wayOut.begin(started, row.startedAt() == null);
       admit(live);
       written = store.transition(row, started, cause);
-    } catch (SandboxException e) {
+    } catch (RuntimeException e) {
       // What is not written down did not happen.
       end(live, Duration.ZERO);
       throw startFailed(row, e);
@@ -396,6 +395,16 @@ final class Life {
     return adopted;
   }
 
+  /** Ends a machine that an earlier process left and nobody may use. */
+  void end(Sandbox row, Machine machine) {
+    remains.end(new RunningSandbox(row, machine, this), Duration.ZERO);
+  }
+
+  /** Notes the end of one that has no machine, at once or as soon as the store lets it. */
+  void fail(Sandbox row, Failure why) {
+    failures.note(row, why);
+  }
+
   /** From now on others see it. */
   private void admit(RunningSandbox live) {
     listeners.forEach(listener -> listener.started(live));
@@ -497,8 +506,8 @@ final class Life {
   private static void letGo(RunningSandbox live) {
     try {
       Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
-    } catch (SandboxException e) {
-      LOG.warn("sandbox {} may stand still: {}", live.id(), e.message());
+    } catch (RuntimeException e) {
+      LOG.warn("sandbox {} may stand still: {}", live.id(), e.getMessage());
     }
   }
 
@@ -551,7 +560,7 @@ final class Life {
     remains.endAll(this::turn);
   }
 
-  private SandboxException startFailed(Sandbox row, SandboxException reason) {
+  private SandboxException startFailed(Sandbox row, RuntimeException reason) {
     return failures.note(row, reason);
   }
 

@@ -2,7 +2,6 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.Machine;
-import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,20 +32,11 @@ public final class Recovery {
     var adopted = new ArrayList<RunningSandbox>();
     for (Sandbox row : sandboxes.store().all()) {
       Machine machine = machines.remove(row.id());
-      switch (row.status()) {
-        case RUNNING, PAUSED -> {
-          if (machine != null && machine.death().isEmpty()) {
-            adopt(row, machine, adopted);
-          } else {
-            fail(row, machine, Failures.lost());
-          }
-        }
-        case CREATING -> fail(row, machine, Failures.startInterrupted());
-        case STOPPED, FAILED -> destroy(machine);
-        case DESTROYED -> {
-          destroy(machine);
-          sandboxes.life().finishRemoval(row);
-        }
+      try {
+        recover(row, machine, adopted);
+      } catch (RuntimeException e) {
+        // One that cannot be brought in order is no reason to serve none of the others.
+        LOG.error("sandbox {} could not be brought in order", row.id(), e);
       }
     }
     for (Machine orphan : machines.values()) {
@@ -55,6 +45,24 @@ public final class Recovery {
     }
     sandboxes.recoverVolumes();
     return adopted;
+  }
+
+  private void recover(Sandbox row, @Nullable Machine machine, List<RunningSandbox> adopted) {
+    switch (row.status()) {
+      case RUNNING, PAUSED -> {
+        if (machine != null && machine.death().isEmpty()) {
+          adopt(row, machine, adopted);
+        } else {
+          fail(row, machine, Failures.lost());
+        }
+      }
+      case CREATING -> fail(row, machine, Failures.startInterrupted());
+      case STOPPED, FAILED -> end(row, machine);
+      case DESTROYED -> {
+        end(row, machine);
+        sandboxes.life().finishRemoval(row);
+      }
+    }
   }
 
   private Map<SandboxId, Machine> machines() {
@@ -68,8 +76,8 @@ public final class Recovery {
   private void adopt(Sandbox row, Machine machine, List<RunningSandbox> adopted) {
     try {
       adopted.add(sandboxes.life().adopt(row, machine));
-    } catch (SandboxException e) {
-      LOG.warn("sandbox {} could not be taken over: {}", row.id(), e.message());
+    } catch (RuntimeException e) {
+      LOG.warn("sandbox {} could not be taken over", row.id(), e);
       fail(row, machine, Failures.lost());
     }
   }
@@ -78,25 +86,23 @@ public final class Recovery {
     boolean starting = row.status() == SandboxStatus.CREATING;
     Failure failure =
         machine == null || starting ? reason : machine.death().map(Failures::of).orElse(reason);
-    Sandbox failed =
-        row.edit()
-            .status(SandboxStatus.FAILED)
-            .ended(sandboxes.life().now(), failure)
-            // Nobody was ever told of what never ran: there is nothing in its volume.
-            .volume(row.startedAt() == null ? null : row.volume())
-            .build();
-    sandboxes.store().transition(row, failed, failure.cause());
-    destroy(machine);
+    end(row, machine);
+    sandboxes.life().fail(row, failure);
   }
 
-  private static void destroy(@Nullable Machine machine) {
-    if (machine == null) {
-      return;
+  /** One that does not end remains: until it does, no other takes its place or its volume. */
+  private void end(Sandbox row, @Nullable Machine machine) {
+    if (machine != null) {
+      sandboxes.life().end(row, machine);
     }
+  }
+
+  private static void destroy(Machine orphan) {
     try {
-      machine.destroy();
-    } catch (SandboxException e) {
-      LOG.warn("sandbox {} could not be ended: {}", machine.id(), e.message());
+      orphan.destroy();
+    } catch (RuntimeException e) {
+      // A loop's end: the next start finds it again.
+      LOG.warn("sandbox {} could not be ended: {}", orphan.id(), e.getMessage());
     }
   }
 }

@@ -52,16 +52,26 @@ final class Remains {
   private void attempt(RunningSandbox live, Duration grace) {
     try {
       Bounded.run("end of " + live.id(), grace.plus(END_LIMIT), () -> live.destroy(grace));
-    } catch (SandboxException e) {
-      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.message());
+      listeners.forEach(listener -> tell(listener, live.id()));
+      volumes.release(live.row());
+    } catch (RuntimeException e) {
+      // The next attempt does all of it again.
+      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.getMessage());
       return;
     }
-    if (lingering.remove(live.id(), live)) {
-      listeners.forEach(listener -> listener.ended(live.id()));
-      volumes.release(live.row());
-      if (live.takeUnsaved()) {
-        store.note(live.id(), live.lastActivity(), live.counters());
-      }
+    lingering.remove(live.id(), live);
+    if (live.takeUnsaved()) {
+      store.note(live.id(), live.lastActivity(), live.counters());
+    }
+  }
+
+  private static void tell(SandboxListener listener, SandboxId id) {
+    try {
+      listener.ended(id);
+    } catch (RuntimeException e) {
+      // What one of them keeps is no reason to keep the volume, nor the sandbox from its next
+      // start.
+      LOG.error("the end of the machine of sandbox {} was not told to all", id, e);
     }
   }
 
@@ -69,7 +79,12 @@ final class Remains {
   void endAll(Function<SandboxId, Turn> turns) {
     for (RunningSandbox live : lingering.values()) {
       try (Turn _ = turns.apply(live.id())) {
-        attempt(live, Duration.ZERO);
+        // Who had the turn before may have ended it, and started another one.
+        if (lingering.get(live.id()) == live) {
+          attempt(live, Duration.ZERO);
+        }
+      } catch (SandboxException e) {
+        LOG.debug("the machine of sandbox {} is left for later: {}", live.id(), e.message());
       }
     }
   }

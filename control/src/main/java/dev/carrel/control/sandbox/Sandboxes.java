@@ -463,7 +463,12 @@ public final class Sandboxes {
   void recoverVolumes() {
     volumeStore.releaseAll();
     snapshots.recover();
-    sweepVolumes();
+    try {
+      sweepVolumes();
+    } catch (RuntimeException e) {
+      // The watch does it again.
+      LOG.warn("volumes that belong to nobody were not removed yet", e);
+    }
   }
 
   /** Removes volumes that belong to nobody. */

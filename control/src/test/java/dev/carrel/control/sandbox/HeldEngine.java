@@ -19,12 +19,13 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A real engine whose starts can be held back, and whose pauses can fail when they are done. */
+/** A real engine whose starts can be held back, and which can fail in other ways. */
 final class HeldEngine {
   private final AtomicInteger late = new AtomicInteger();
   private volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile @Nullable Engine real;
   private volatile boolean losing;
+  private volatile boolean endless;
 
   /** From now on no start comes to its end. */
   void holdStart() {
@@ -38,6 +39,15 @@ final class HeldEngine {
   /** From now on a pause does what it is to do and then says that it failed. */
   void loseAnswerOfPause() {
     losing = true;
+  }
+
+  /** From now on machines do not end, and nobody foresaw how they fail to. */
+  void refuseEnds() {
+    endless = true;
+  }
+
+  void allowEnds() {
+    endless = false;
   }
 
   /** Starts that came to their end after they had been held. */
@@ -71,11 +81,7 @@ final class HeldEngine {
         if (held) {
           late.incrementAndGet();
         }
-        return (Machine)
-            Proxy.newProxyInstance(
-                Machine.class.getClassLoader(),
-                new Class<?>[] {Machine.class},
-                (_, method, arguments) -> called(machine, method, arguments));
+        return wrapped(machine);
       }
 
       @Override
@@ -85,7 +91,7 @@ final class HeldEngine {
 
       @Override
       public List<Machine> recover() {
-        return engine.recover();
+        return engine.recover().stream().map(HeldEngine.this::wrapped).toList();
       }
 
       @Override
@@ -95,7 +101,18 @@ final class HeldEngine {
     };
   }
 
+  private Machine wrapped(Machine machine) {
+    return (Machine)
+        Proxy.newProxyInstance(
+            Machine.class.getClassLoader(),
+            new Class<?>[] {Machine.class},
+            (_, method, arguments) -> called(machine, method, arguments));
+  }
+
   private Object called(Machine machine, Method method, Object[] arguments) throws Throwable {
+    if (endless && method.getName().equals("destroy")) {
+      throw new IllegalStateException("broken");
+    }
     try {
       Object result = method.invoke(machine, arguments);
       if (losing && method.getName().equals("pause")) {

@@ -1,0 +1,146 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A store or an engine that fails in ways that nobody foresaw: nothing is stuck for that. */
+final class BrokenStoreIT {
+  private final HeldEngine engine = new HeldEngine();
+  private ControlFixture fixture;
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = new ControlFixture("process", BrokenStoreIT::watched, engine::around);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    fixture.close();
+  }
+
+  @Test
+  void aStartThatCannotBeWrittenDownIsFailedAndItsMachineEnded() throws SQLException {
+    sql("%s WHEN NEW.to_status = 'running' BEGIN %s END");
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(fixture::sandbox)
+        .withMessageContaining("could not start");
+
+    Sandbox failed = only();
+    assertThat(failed.status()).isEqualTo(SandboxStatus.FAILED);
+    assertThat(LifeIT.guests(failed.id())).isEmpty();
+    assertThat(sandboxes().running(failed.id())).isEmpty();
+  }
+
+  @Test
+  void aFailureIsWrittenDownAsSoonAsTheStoreLetsIt() throws SQLException {
+    sql("%s WHEN NEW.to_status IN ('running', 'failed') BEGIN %s END");
+    assertThatExceptionOfType(SandboxException.class).isThrownBy(fixture::sandbox);
+    assertThat(only().status()).isEqualTo(SandboxStatus.CREATING);
+    assertThat(LifeIT.guests(only().id())).isEmpty();
+
+    mend();
+    eventually(() -> only().status() == SandboxStatus.FAILED);
+  }
+
+  @Test
+  void aVolumeIsFreeAgainThoughItsReleaseFailedAtFirst() throws SQLException {
+    CreateSandbox withVolume =
+        CreateSandbox.defaults().withStorage(new CreateSandbox.Storage(null, "data", null));
+    Sandbox sandbox = sandboxes().create(ALICE, withVolume);
+    run(
+        "CREATE TRIGGER broken BEFORE UPDATE OF sandbox_id ON volume WHEN NEW.sandbox_id IS NULL"
+            + " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    sandboxes().stop(ALICE, sandbox.id());
+    assertThat(status(sandbox.id())).isEqualTo(SandboxStatus.STOPPED);
+
+    mend();
+    sandboxes().life().endRemains();
+    assertThat(sandboxes().namedVolumes().get(ALICE, "data").sandbox()).isNull();
+  }
+
+  @Test
+  void oneThatCannotBeTakenOverKeepsNoServerFromStartingAndCanBeStartedAgain() throws SQLException {
+    Sandbox lost = fixture.sandbox();
+    Sandbox stopped = fixture.sandbox();
+    sandboxes().stop(ALICE, stopped.id());
+    fixture.control().close();
+    run("ALTER TABLE egress_use RENAME TO away");
+    fixture.reopen();
+    run("ALTER TABLE away RENAME TO egress_use");
+
+    assertThat(status(lost.id())).isEqualTo(SandboxStatus.FAILED);
+    assertThat(LifeIT.guests(lost.id())).isEmpty();
+    for (Sandbox sandbox : List.of(lost, stopped)) {
+      assertThat(sandboxes().start(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
+  void aFoundMachineThatDoesNotEndIsEndedLater() throws SQLException {
+    Sandbox sandbox = fixture.sandbox();
+    fixture.control().close();
+    run("UPDATE sandbox SET status = 'stopped' WHERE id = '" + sandbox.id() + "'");
+    engine.refuseEnds();
+    fixture.reopen();
+    assertThatException().isThrownBy(() -> sandboxes().start(ALICE, sandbox.id()));
+
+    engine.allowEnds();
+    assertThat(sandboxes().start(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.RUNNING);
+    assertThat(LifeIT.guests(sandbox.id())).hasSize(1);
+  }
+
+  private Sandboxes sandboxes() {
+    return fixture.control().sandboxes();
+  }
+
+  private Sandbox only() {
+    return sandboxes().list(ALICE, SandboxQuery.all()).items().getFirst();
+  }
+
+  private SandboxStatus status(SandboxId id) {
+    return sandboxes().get(ALICE, id).status();
+  }
+
+  private void sql(String trigger) throws SQLException {
+    run(
+        trigger.formatted(
+            "CREATE TRIGGER broken BEFORE INSERT ON transition", "SELECT RAISE(ABORT, 'broken');"));
+  }
+
+  private void mend() throws SQLException {
+    run("DROP TRIGGER broken");
+  }
+
+  private void run(String sql) throws SQLException {
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement statement = connection.createStatement()) {
+      statement.execute("PRAGMA busy_timeout = 10000");
+      statement.execute(sql);
+    }
+  }
+
+  private static ControlSettings watched(ControlSettings settings) {
+    return settings.withSandboxes(
+        settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50)));
+  }
+}

@@ -218,7 +218,7 @@ final class Daemon {
                 "label",
                 filters(labels)));
     String query = "/events?since=" + encode(since) + "&filters=" + encode(filters);
-    return socket.open("GET", path(query));
+    return stream("GET", query);
   }
 
   /** Whether there is a network of this name. */

@@ -76,6 +76,8 @@ final class DockerEngine implements Engine {
   private final Hierarchies hierarchies = Hierarchies.ofThisHost();
   private final Map<String, String> labels;
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
+  // Of starts that failed when the daemon was not there to clean up after them.
+  private final Set<SandboxId> unswept = ConcurrentHashMap.newKeySet();
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
 
@@ -153,6 +155,10 @@ final class DockerEngine implements Engine {
     requireShort(folder.socket());
     known.add(id);
     try {
+      if (unswept.contains(id)) {
+        remains.sweep(folder);
+        unswept.remove(id);
+      }
       Files.createDirectories(runDirectory, MachineFolder.OURS);
       Files.createDirectory(folder.path(), MachineFolder.OURS);
     } catch (IOException e) {
@@ -373,6 +379,7 @@ final class DockerEngine implements Engine {
     try {
       remains.sweep(folder);
     } catch (IOException e) {
+      unswept.add(folder.id());
       failure.addSuppressed(e);
     }
   }
@@ -437,11 +444,11 @@ final class DockerEngine implements Engine {
           adopt(folder).ifPresent(found::add);
         }
       }
-      if (probe.possible()) {
-        sweepContainers();
-      }
     } catch (IOException e) {
       throw failed("recovery", e.getMessage(), e);
+    }
+    if (probe.possible()) {
+      sweepContainers();
     }
     return found;
   }
@@ -474,12 +481,17 @@ final class DockerEngine implements Engine {
   }
 
   /** Containers of this server without a folder: it was killed, or the host began anew. */
-  private void sweepContainers() throws IOException {
-    for (JsonNode container : daemon.list(labels)) {
-      String id = container.path("Labels").path(Labels.SANDBOX).asText("");
-      if (!known.contains(new SandboxId(id))) {
-        Remains.removeContainer(daemon, container.path("Id").asText());
+  private void sweepContainers() {
+    try {
+      for (JsonNode container : daemon.list(labels)) {
+        String id = container.path("Labels").path(Labels.SANDBOX).asText("");
+        if (!known.contains(new SandboxId(id))) {
+          Remains.removeContainer(daemon, container.path("Id").asText());
+        }
       }
+    } catch (IOException e) {
+      // What is found goes on without the daemon; the next start removes the others.
+      LOG.log(System.Logger.Level.WARNING, "dead containers are left: " + e.getMessage());
     }
   }
 

@@ -55,6 +55,7 @@ final class DockerMachine implements Machine {
     this.ends = with.ends();
     this.isolation = state.isolation(folder.kind().strength());
     this.paused = group.freezes() && group.frozen();
+    ends.expect(folder.id());
   }
 
   @Override
@@ -122,12 +123,14 @@ final class DockerMachine implements Machine {
     change(
         "pause",
         () -> {
+          boolean before = paused;
+          // From here on: an answer that is lost does not say that nothing was done.
+          paused = true;
           if (stopsByItself()) {
             group.freeze();
-          } else if (!paused) {
-            daemon.pause(folder.container());
+          } else if (!before) {
+            ask(true, () -> daemon.pause(folder.container()));
           }
-          paused = true;
         });
   }
 
@@ -139,10 +142,21 @@ final class DockerMachine implements Machine {
           if (stopsByItself()) {
             group.thaw();
           } else if (paused) {
-            daemon.resume(folder.container());
+            ask(false, () -> daemon.resume(folder.container()));
           }
           paused = false;
         });
+  }
+
+  /** A daemon refuses what is done already, by an answer that was lost or by somebody else. */
+  private void ask(boolean frozen, Step step) throws IOException {
+    try {
+      step.run();
+    } catch (DaemonException e) {
+      if (group.frozen() != frozen) {
+        throw e;
+      }
+    }
   }
 
   /** Asked to pause, gVisor stops what it runs and goes on itself: so its group is frozen. */

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,8 @@ final class Ends implements AutoCloseable {
 
   private final Daemon daemon;
   private final Map<String, String> labels;
+  // Since when, by the clock of events: a sandbox that is started again has the same id.
+  private final Map<String, Long> expected = new ConcurrentHashMap<>();
   private final Map<String, Long> killed = new ConcurrentHashMap<>();
   private final Map<String, Death> ended = new ConcurrentHashMap<>();
   private final ObjectMapper mapper = new ObjectMapper();
@@ -76,6 +79,10 @@ final class Ends implements AutoCloseable {
     String id = about.path(Labels.SANDBOX).asText("");
     long at = event.path("timeNano").asLong();
     since = "%d.%09d".formatted(at / 1_000_000_000, at % 1_000_000_000);
+    Long from = expected.get(id);
+    if (from == null || at < from) {
+      return; // of a machine that is gone
+    }
     switch (event.path("Action").asText("")) {
       case "oom" -> killed.put(id, at);
       case "die" -> {
@@ -85,6 +92,11 @@ final class Ends implements AutoCloseable {
       }
       default -> {} // what else a daemon may tell
     }
+  }
+
+  /** There is a machine of this sandbox: what happens from now on is about it. */
+  void expect(SandboxId id) {
+    expected.put(id.value(), TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()));
   }
 
   /** How it ended; empty as long as the daemon takes it for running. */
@@ -109,6 +121,7 @@ final class Ends implements AutoCloseable {
   }
 
   void forget(SandboxId id) {
+    expected.remove(id.value());
     ended.remove(id.value());
     killed.remove(id.value());
   }

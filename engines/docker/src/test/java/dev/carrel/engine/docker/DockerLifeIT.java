@@ -118,6 +118,58 @@ final class DockerLifeIT extends MachineTests {
   }
 
   @Test
+  void machinesAreFoundAgainWhenTheDaemonDoesNotAnswer() throws IOException {
+    Machine machine = start();
+    engine().close();
+    Path silent = Files.createTempFile("carrel-", ".sock");
+    var dead = new DaemonSettings(silent.toString(), Map.of(), Path.of("/nonexistent"));
+
+    try (Engine next = openEngine(settingsFor(runDirectory(), dead))) {
+      assertThat(next.recover()).extracting(Machine::id).containsExactly(machine.id());
+    } finally {
+      Files.delete(silent);
+    }
+  }
+
+  @Test
+  void startThatFailedForWantOfADaemonCanBeMadeAgain() throws IOException {
+    Path folder = Files.createTempDirectory("carrel-");
+    Path link = folder.resolve("docker.sock");
+    var moving = new DaemonSettings(link.toString(), Map.of(), Path.of("/nonexistent"));
+    SandboxId id = SandboxId.random();
+    try (Engine engine = openEngine(settingsFor(runDirectory(), moving))) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> engine.start(id, spec()))
+          .withMessageContaining("does not exist");
+      String host = DAEMON.settings().host();
+      Files.createSymbolicLink(link, Path.of(host.substring("unix://".length())));
+
+      Machine machine = engine.start(id, spec());
+      assertThat(Guest.of(machine).ping().version()).isEqualTo(1);
+      machine.destroy();
+    } finally {
+      Leftovers.delete(folder);
+    }
+    assertThat(Leftovers.of(id.value(), runDirectory())).isEmpty();
+  }
+
+  @Test
+  void pausesThatOthersMadeOrEndedAreNoObstacle() throws IOException {
+    Machine machine = start();
+    machine.pause();
+    client().resume("carrel-" + machine.id());
+    machine.resume();
+    assertThat(Guest.of(machine).ping().version()).isEqualTo(1);
+
+    // As when the answer to a pause is lost.
+    client().pause("carrel-" + machine.id());
+    machine.pause();
+    machine.resume();
+    assertThat(machine.paused()).isFalse();
+    assertThat(Guest.of(machine).ping().version()).isEqualTo(1);
+  }
+
+  @Test
   void containerThatSomebodyRemovedIsAMachineThatWasKilled() throws IOException {
     Machine machine = start();
     client().remove("carrel-" + machine.id());

@@ -140,3 +140,4 @@ def test_an_answer_that_breaks_off_is_unreachable(tmp_path: Path) -> None:
             ):
                 with pytest.raises(sdk.Unreachable):
                     call()
+    assert list(tmp_path.iterdir()) == []

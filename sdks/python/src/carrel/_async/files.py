@@ -50,7 +50,7 @@ class AsyncFiles:
         await self._transport.put(self._file(path), chunks(source), {"mode": mode})
 
     async def download(self, path: str, target: str | PathLike[str]) -> None:
-        """Streams a file of the sandbox to this machine."""
+        """Streams a file of the sandbox to this machine; when that fails, what was there stays."""
         await save(target, self.read_chunks(path))
 
     async def list(self, path: str = "/workspace", *, depth: int = 1) -> list[FileEntry]:

@@ -79,7 +79,7 @@ class AsyncImages:
         return ImageInfo.from_wire(wire)
 
     async def export(self, name: str, target: str | PathLike[str]) -> None:
-        """Writes it to a file as a tar that both Docker and OCI tools read."""
+        """Writes it to a file as a tar that both Docker and OCI tools read; when that fails, what was there stays."""
         response = await self._transport.open("GET", f"{self._one(name)}/export")
         try:
             await save(target, self._transport.pieces(response))

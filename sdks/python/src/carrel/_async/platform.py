@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from os import PathLike
 from pathlib import Path
 
+from .._draft import draft
+
 CHUNK = 256 * 1024
 
 sleep = asyncio.sleep
@@ -17,6 +19,6 @@ async def chunks(source: "str | PathLike[str]") -> AsyncIterator[bytes]:
 
 
 async def save(target: "str | PathLike[str]", content: AsyncIterator[bytes]) -> None:
-    with await asyncio.to_thread(Path(target).open, "wb") as file:
+    with draft(target) as file:
         async for chunk in content:
             await asyncio.to_thread(file.write, chunk)

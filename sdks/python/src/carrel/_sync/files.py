@@ -51,7 +51,7 @@ class Files:
         self._transport.put(self._file(path), chunks(source), {"mode": mode})
 
     def download(self, path: str, target: str | PathLike[str]) -> None:
-        """Streams a file of the sandbox to this machine."""
+        """Streams a file of the sandbox to this machine; when that fails, what was there stays."""
         save(target, self.read_chunks(path))
 
     def list(self, path: str = "/workspace", *, depth: int = 1) -> list[FileEntry]:

@@ -80,7 +80,7 @@ class Images:
         return ImageInfo.from_wire(wire)
 
     def export(self, name: str, target: str | PathLike[str]) -> None:
-        """Writes it to a file as a tar that both Docker and OCI tools read."""
+        """Writes it to a file as a tar that both Docker and OCI tools read; when that fails, what was there stays."""
         response = self._transport.open("GET", f"{self._one(name)}/export")
         try:
             save(target, self._transport.pieces(response))

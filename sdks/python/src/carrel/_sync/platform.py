@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
+from .._draft import draft
+
 CHUNK = 256 * 1024
 
 sleep = time.sleep
@@ -17,6 +19,6 @@ def chunks(source: "str | PathLike[str]") -> Iterator[bytes]:
 
 
 def save(target: "str | PathLike[str]", content: Iterator[bytes]) -> None:
-    with Path(target).open("wb") as file:
+    with draft(target) as file:
         for chunk in content:
             file.write(chunk)

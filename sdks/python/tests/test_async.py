@@ -53,6 +53,17 @@ def test_many_run_at_once() -> None:
     run(work())
 
 
+def test_an_event_that_was_not_waited_for_is_no_end() -> None:
+    async def work() -> None:
+        async with await AsyncSandbox.create(memory_mb=128) as sandbox, sandbox.files.watch() as watch:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(anext(watch), 0.2)
+            with pytest.raises(sdk.Unreachable):
+                await anext(watch)
+
+    run(work())
+
+
 def test_who_stops_waiting_ends_the_command() -> None:
     async def work() -> None:
         async with await AsyncSandbox.create(memory_mb=128) as sandbox:

@@ -8,6 +8,7 @@ import pytest
 
 import carrel as sdk
 from carrel import Carrel, Output, Sandbox
+from carrel._patience import Patience
 from cutting import CuttingProxy
 
 
@@ -63,6 +64,20 @@ def test_code_with_a_key_is_followed_over_broken_connections(proxy: CuttingProxy
     assert [event.bundle["text/plain"] for event in events if isinstance(event, sdk.Result)] == ["7"]
     assert isinstance(events[-1], sdk.CodeDone)
     assert sandbox.files.read_text(key) == "run\n"
+
+
+def test_a_connection_that_held_has_all_patience_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, now = sdk.CarrelError.of("unreachable", "gone"), 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    patience = Patience()
+    for _ in range(100):
+        patience.opened()
+        now += 60
+        assert patience.after(lost) == 0.05
+    with pytest.raises(sdk.Unreachable):
+        for _ in range(100):
+            patience.opened()
+            patience.after(lost)
 
 
 def test_one_key_is_one_request(sandbox: Sandbox, key: str) -> None:

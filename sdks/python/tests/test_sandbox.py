@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import urllib.request
 import uuid
 from pathlib import Path
@@ -301,6 +302,38 @@ def test_a_budget_is_used_up(carrel: Carrel) -> None:
         assert box.budget().executions_used == 1
         with pytest.raises(sdk.BudgetExhausted):
             box.exec("true")
+
+
+def test_a_download_that_fails_leaves_what_was_there(sandbox: Sandbox, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("precious")
+    with pytest.raises(sdk.FileNotFound):
+        sandbox.files.download("no/such/file", kept)
+    assert kept.read_text() == "precious"
+    sandbox.files.write("new", "other")
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    sandbox.files.download("new", link)
+    assert kept.read_text() == "other" and link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [kept, link]
+
+
+def test_text_has_whole_characters(sandbox: Sandbox) -> None:
+    with sandbox.exec_stream(r"printf '1\342'; read; printf '\202\254\303'", stdin_open=True) as process:
+        texts = []
+        for event in process:
+            if isinstance(event, Output):
+                texts.append(event.text)
+                if len(texts) == 1:
+                    process.write("go\n")
+    assert "".join(texts) == "1€"
+
+
+def test_failures_go_between_processes() -> None:
+    sent = sdk.CarrelError.of("sandbox_not_found", "it is gone", status=404, hint="make another", request_id="r1")
+    came = pickle.loads(pickle.dumps(sent))
+    assert type(came) is sdk.SandboxNotFound
+    assert (str(came), came.__dict__) == (str(sent), sent.__dict__)
 
 
 def test_failures_are_of_the_class_of_their_code(carrel: Carrel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 
@@ -34,6 +35,11 @@ class CarrelError(Exception):
         self.cause = cause
         """How a sandbox died."""
         self.request_id = request_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process makes it anew from what it takes, which is more than what it says.
+        names = ("status", "hint", "field", "cause", "request_id")
+        return partial(type(self), **{name: getattr(self, name) for name in names}), (self.code, self.message)
 
     @staticmethod
     def of(code: str, message: str, **details: Any) -> CarrelError:

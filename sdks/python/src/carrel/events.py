@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
@@ -17,16 +18,14 @@ Channel = Literal["stdout", "stderr"]
 
 @dataclass(frozen=True)
 class Output:
-    """Bytes as a command wrote them. A character is never split over two of them."""
+    """Bytes as a command wrote them."""
 
     channel: Channel
     data: bytes
     next: int
     """The offset to resume from, with `Sandbox.attach`."""
-
-    @property
-    def text(self) -> str:
-        return self.data.decode(errors="replace")
+    text: str
+    """Whole characters: one that is split comes with its last byte."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,32 @@ CodeEvent = Union[QueuedEvent, CodeStarted, CodeOutput, Display, Result, CodeErr
 """In order: any queued, one started, any output, display and gap, at most one result and one error, one done."""
 
 
-def exec_event(event: ServerEvent) -> ExecEvent:
-    wire = event.json()
-    if event.name == "stdout" or event.name == "stderr":
-        return Output("stdout" if event.name == "stdout" else "stderr", base64.b64decode(wire["base64"]), event.id)
-    if event.name == "started":
-        return ExecStarted.from_wire(wire)
-    if event.name == "queued":
-        return QueuedEvent.from_wire(wire)
-    if event.name == "gap":
-        return GapEvent.from_wire(wire)
-    if event.name == "exited":
-        return ExecExited.from_wire(wire)
-    raise unknown(event)
+class ExecEvents:
+    """Reads the events of one command."""
+
+    def __init__(self) -> None:
+        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
+
+    def read(self, event: ServerEvent) -> ExecEvent:
+        wire = event.json()
+        if event.name == "stdout" or event.name == "stderr":
+            return self._output("stdout" if event.name == "stdout" else "stderr", base64.b64decode(wire["base64"]), event.id)
+        if event.name == "started":
+            return ExecStarted.from_wire(wire)
+        if event.name == "queued":
+            return QueuedEvent.from_wire(wire)
+        if event.name == "gap":
+            # What comes next does not end what came last.
+            self._decoders.clear()
+            return GapEvent.from_wire(wire)
+        if event.name == "exited":
+            return ExecExited.from_wire(wire)
+        raise unknown(event)
+
+    def _output(self, channel: Channel, data: bytes, next: int) -> Output:
+        if channel not in self._decoders:
+            self._decoders[channel] = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        return Output(channel, data, next, self._decoders[channel].decode(data))
 
 
 def code_event(event: ServerEvent) -> CodeEvent:

@@ -1618,7 +1618,7 @@ export const readOutputChunk = (wire: Wire): OutputChunk => ({
   data: wire.data,
 });
 
-/** `text`, or `base64` when that encoding was asked for. A character is never split over two events of a channel. The event's `id` is the offset to resume from, with `from` or the header `Last-Event-ID`. */
+/** `text`, of whole characters, or `base64` when that encoding was asked for: bytes as they come, which may end within one. The event's `id` is the offset to resume from, with `from` or the header `Last-Event-ID`. */
 export interface OutputEvent {
   text: string | null;
   base64: string | null;

@@ -14,7 +14,7 @@ from .._errors import CarrelError
 from .._patience import Patience
 from .._sse import EventParser, ServerEvent
 from .._wire import Self
-from ..events import CodeEvent, ExecEvent, code_event, exec_event
+from ..events import CodeEvent, ExecEvent, ExecEvents, code_event
 from ..generated.types import Event, ExecExited, ExecStarted, QueuedEvent, TerminalSize, WatchChange
 from .platform import sleep
 from .transport import Transport
@@ -38,7 +38,7 @@ class ResumedEvents:
         self._parser = EventParser()
         self._ready = deque[ServerEvent]()
         self._patience = Patience()
-        self._started = self.over = self._closed = False
+        self._started = self.over = self._closed = self._reading = False
 
     def open(self) -> None:
         while self._response is None:
@@ -46,6 +46,8 @@ class ResumedEvents:
                 self._response = self._opening(self._seen)
                 self._chunks, self._parser = self._response.iter_bytes(), EventParser()
                 self._ready.clear()
+                self._reading = False
+                self._patience.opened()
             except CarrelError as e:
                 if not self._resumable or self._closed:
                     raise
@@ -62,9 +64,11 @@ class ResumedEvents:
                 if event is None or self._is_new(event):
                     return event
             except CarrelError as e:
-                if not self._resumable or self._closed:
-                    raise
                 self._drop()
+                if not self._resumable or self._closed:
+                    # What was asked for is not asked for twice.
+                    self.over = True
+                    raise
                 sleep(self._patience.after(e))
         return None
 
@@ -72,7 +76,12 @@ class ResumedEvents:
         assert self._chunks is not None
         try:
             while not self._ready:
+                if self._reading:
+                    # Whoever gave up waiting ended the connection with it; that is no end of the events.
+                    raise CarrelError.of("unreachable", "the wait for an event was given up, and its connection with it")
+                self._reading = True
                 chunk = next(self._chunks, None)
+                self._reading = False
                 if chunk is None:
                     return None
                 self._ready.extend(self._parser.feed(chunk))
@@ -173,7 +182,7 @@ class ExecStream(Stream[ExecEvent]):
     idempotency key; then it is also followed over broken connections, and nothing is lost or comes twice."""
 
     def __init__(self, transport: Transport, sandbox_path: str, events: ResumedEvents, id: str | None = None) -> None:
-        super().__init__(events, exec_event)
+        super().__init__(events, ExecEvents().read)
         self._transport, self._sandbox_path, self._id = transport, sandbox_path, id
         self.exited: ExecExited | None = None
         """How it ended, once it has."""

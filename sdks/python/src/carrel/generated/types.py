@@ -2005,8 +2005,8 @@ class OutputChunk:
 
 @dataclass(frozen=True)
 class OutputEvent:
-    """`text`, or `base64` when that encoding was asked for. A character is never split over two events of a channel.
-    The event's `id` is the offset to resume from, with `from` or the header `Last-Event-ID`."""
+    """`text`, of whole characters, or `base64` when that encoding was asked for: bytes as they come, which may end
+    within one. The event's `id` is the offset to resume from, with `from` or the header `Last-Event-ID`."""
     text: str | None = None
     base64: str | None = None
 

@@ -30,6 +30,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -46,8 +48,10 @@ public final class Bridge {
   /** A value of few bytes can take a hundred as an object. */
   private static final int MAX_VALUES = 500_000;
 
-  /** What is on its way is in memory several times over. */
+  /** What is converted is in memory several times over. */
   private static final int AT_ONCE = 2;
+
+  private static final int OF_TENANT_AT_ONCE = 4;
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -69,6 +73,7 @@ public final class Bridge {
   private final Files files;
   private final SecureRandom random = new SecureRandom();
   private final Semaphore room = new Semaphore(AT_ONCE, true);
+  private final Map<String, Semaphore> tenants = new ConcurrentHashMap<>();
 
   public Bridge(Sandboxes sandboxes, Contexts contexts, Files files) {
     this.sandboxes = sandboxes;
@@ -84,8 +89,16 @@ public final class Bridge {
       throws IOException, InterruptedException {
     String path = place();
     run(caller, from, Snippets.write(from.language(), form, from.name(), path));
-    byte[] bytes = fetch(caller, from, path);
-    return new Carried(inTurn(() -> value(from, form, bytes)), bytes.length);
+    try {
+      return inTurn(
+          ofTenant(caller),
+          () -> {
+            byte[] bytes = content(caller, from, path);
+            return new Carried(inTurn(room, () -> value(from, form, bytes)), bytes.length);
+          });
+    } finally {
+      files.remove(caller, from.sandbox(), path, false, true);
+    }
   }
 
   /**
@@ -97,7 +110,10 @@ public final class Bridge {
       throws IOException, InterruptedException {
     String path = place();
     String code = Snippets.read(to.language(), form, to.name(), path);
-    long bytes = put(caller, to, path, inTurn(() -> bytes(to, form, value)));
+    long bytes =
+        inTurn(
+            ofTenant(caller),
+            () -> put(caller, to, path, inTurn(room, () -> bytes(to, form, value))));
     take(caller, to, code, path);
     return bytes;
   }
@@ -115,14 +131,25 @@ public final class Bridge {
     String code = Snippets.read(to.language(), form, to.name(), target);
     run(caller, from, Snippets.write(from.language(), form, from.name(), source));
     // Forgotten again before the other interpreter is waited for.
-    long bytes = put(caller, to, target, converted(from, to, form, fetch(caller, from, source)));
+    long bytes;
+    try {
+      bytes =
+          inTurn(
+              ofTenant(caller),
+              () -> {
+                byte[] given = content(caller, from, source);
+                return put(caller, to, target, converted(from, to, form, given));
+              });
+    } finally {
+      files.remove(caller, from.sandbox(), source, false, true);
+    }
     take(caller, to, code, target);
     return bytes;
   }
 
   private byte[] converted(Variable from, Variable to, Form form, byte[] bytes)
       throws IOException, InterruptedException {
-    return inTurn(() -> bytes(to, form, value(from, form, bytes)));
+    return inTurn(room, () -> bytes(to, form, value(from, form, bytes)));
   }
 
   private void requireNear(Caller caller, Variable from, Variable to) {
@@ -141,16 +168,22 @@ public final class Bridge {
   }
 
   private interface Work<T> {
-    T run() throws IOException;
+    T run() throws IOException, InterruptedException;
   }
 
-  /** Never while a sandbox is waited for: it could keep others from their turn. */
-  private <T> T inTurn(Work<T> work) throws IOException, InterruptedException {
-    room.acquire();
+  /** What a sandbox that stands still keeps waiting is of its own tenant. */
+  private Semaphore ofTenant(Caller caller) {
+    return tenants.computeIfAbsent(
+        caller.tenant(), _ -> new Semaphore(OF_TENANT_AT_ONCE, true));
+  }
+
+  private static <T> T inTurn(Semaphore turns, Work<T> work)
+      throws IOException, InterruptedException {
+    turns.acquire();
     try {
       return work.run();
     } finally {
-      room.release();
+      turns.release();
     }
   }
 
@@ -205,14 +238,6 @@ public final class Bridge {
                         ? "the interpreter did not answer in time"
                         : Text.printable(error.type() + ": " + error.message(), 500)))
         .withHint("look at the variable in its own language first");
-  }
-
-  private byte[] fetch(Caller caller, Variable from, String path) throws IOException {
-    try {
-      return content(caller, from, path);
-    } finally {
-      files.remove(caller, from.sandbox(), path, false, true);
-    }
   }
 
   private byte[] content(Caller caller, Variable from, String path) throws IOException {

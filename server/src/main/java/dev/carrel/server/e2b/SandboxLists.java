@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Predicate;
 
 /** Lists with their filters and pages, measurements, and snapshots. */
@@ -55,8 +54,8 @@ final class SandboxLists {
   }
 
   private void list(Exchange exchange, Caller caller) {
-    Set<String> states =
-        Set.of(exchange.query().text("state").orElse("running,paused").split(",", -1));
+    List<String> states =
+        List.of(exchange.query().text("state").orElse("running,paused").split(",", -1));
     Map<String, String> wanted = metadata(exchange.query().text("metadata").orElse(""));
     Instant after = instant(exchange.query().text("startedAfter").orElse(""));
     String template = exchange.query().text("template").orElse("");
@@ -100,7 +99,7 @@ final class SandboxLists {
   private static void page(Exchange exchange, List<?> all) {
     int size = (int) exchange.query().number("limit", USUAL_PAGE, 1, 1000);
     int from = (int) exchange.query().number("nextToken", 0, 0, Integer.MAX_VALUE);
-    int to = Math.min(all.size(), from + size);
+    int to = (int) Math.min(all.size(), (long) from + size);
     if (to < all.size()) {
       exchange.header(NEXT, String.valueOf(to));
     }

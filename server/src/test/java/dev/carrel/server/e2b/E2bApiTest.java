@@ -86,6 +86,19 @@ class E2bApiTest {
   }
 
   @Test
+  void aListTakesOddQuestionsAsTheyAre() throws Exception {
+    String key = key("lists");
+    String id = create(key).get("sandboxID").asText();
+    HttpResponse<byte[]> twice =
+        call("GET", "/v2/sandboxes?state=running,running", "", "X-API-KEY", key);
+    assertThat(JSON.readTree(twice.body()).findValuesAsText("sandboxID")).containsExactly(id);
+    HttpResponse<byte[]> beyond =
+        call("GET", "/v2/sandboxes?nextToken=2147483647", "", "X-API-KEY", key);
+    assertThat(JSON.readTree(beyond.body())).isEmpty();
+    assertThat(beyond.headers().firstValue("X-Next-Token")).isEmpty();
+  }
+
+  @Test
   void aKeyOpensWhatItsTenantHas() throws Exception {
     String key = key("acme");
     JsonNode made = create(key);

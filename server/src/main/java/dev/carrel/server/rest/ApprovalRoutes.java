@@ -57,6 +57,7 @@ final class ApprovalRoutes {
                 Scope.parse(fields.string("scope", Scope.SANDBOX.wireName())),
                 fields.string("reason", ""),
                 seconds(fields, "expires_seconds")));
+    exchange.cancelWhenClientLeaves();
     Approval now = approvals.await(exchange.caller(), asked.id(), Duration.ofSeconds(wait));
     exchange.header(HeaderNames.LOCATION, ALL + "/" + now.id()).json(201, View.of(now));
   }
@@ -78,6 +79,7 @@ final class ApprovalRoutes {
 
   private void get(Exchange exchange) throws InterruptedException {
     long wait = exchange.query().number("wait_seconds", 0, 0, MAX_WAIT_SECONDS);
+    exchange.cancelWhenClientLeaves();
     exchange.json(
         200, View.of(approvals.await(exchange.caller(), id(exchange), Duration.ofSeconds(wait))));
   }

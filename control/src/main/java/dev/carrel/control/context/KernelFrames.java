@@ -192,33 +192,44 @@ final class KernelFrames {
     };
   }
 
+  /**
+   * Forms with an unfit mime type, and those past the most there may be, are left out: any value
+   * may offer them.
+   */
   private static MimeBundle bundle(ByteBuffer frame) throws Malformed {
     int count = integer(frame);
-    if (count < 0 || count > MAX_ITEMS) {
+    if (count < 0 || count > frame.remaining() / (2 * Integer.BYTES)) {
       throw new Malformed("a bundle of " + Integer.toUnsignedString(count) + " items");
     }
     List<MimeBundle.Item> items = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      byte[] mime = blob(frame);
-      if (mime.length == 0 || mime.length > MAX_MIME) {
-        throw new Malformed("a mime type of " + mime.length + " bytes");
+      ByteBuffer mime = field(frame);
+      ByteBuffer data = field(frame);
+      if (mime.hasRemaining() && mime.remaining() <= MAX_MIME && items.size() < MAX_ITEMS) {
+        items.add(
+            new MimeBundle.Item(new String(bytes(mime), StandardCharsets.UTF_8), bytes(data)));
       }
-      items.add(new MimeBundle.Item(new String(mime, StandardCharsets.UTF_8), blob(frame)));
     }
     return new MimeBundle(items);
   }
 
   private static String text(ByteBuffer frame) throws Malformed {
-    return new String(blob(frame), StandardCharsets.UTF_8);
+    return new String(bytes(field(frame)), StandardCharsets.UTF_8);
   }
 
-  private static byte[] blob(ByteBuffer frame) throws Malformed {
+  private static ByteBuffer field(ByteBuffer frame) throws Malformed {
     int size = integer(frame);
     if (size < 0 || size > frame.remaining()) {
       throw new Malformed("a field that is longer than its frame");
     }
-    byte[] bytes = new byte[size];
-    frame.get(bytes);
+    ByteBuffer field = frame.slice(frame.position(), size);
+    frame.position(frame.position() + size);
+    return field;
+  }
+
+  private static byte[] bytes(ByteBuffer field) {
+    byte[] bytes = new byte[field.remaining()];
+    field.get(bytes);
     return bytes;
   }
 

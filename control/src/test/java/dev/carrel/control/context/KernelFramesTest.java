@@ -89,7 +89,26 @@ final class KernelFramesTest {
     refused(frame(0x82, integer(1), integer(1 << 30)));
     refused(frame(0x82, integer(1), integer(1), integer(-5)));
     refused(frame(0x84, integer(1), integer(Integer.MAX_VALUE)));
-    refused(frame(0x82, integer(1), integer(1), text(""), text("x")));
+  }
+
+  @Test
+  void formsThatAValueMayOfferButNobodyTakesAreLeftOut() throws KernelFrames.Malformed {
+    var parts = new ArrayList<byte[]>(List.of(integer(1), integer(102)));
+    for (String mime : List.of("", "x".repeat(257))) {
+      parts.addAll(List.of(text(mime), text("no")));
+    }
+    for (int i = 0; i < 100; i++) {
+      parts.addAll(List.of(text("a/" + i), text("yes")));
+    }
+    ByteBuffer bytes = join(frame(0x83, parts.toArray(byte[][]::new)));
+
+    var display = (KernelEvent.Display) new KernelFrames((type, size) -> true).next(bytes);
+
+    assertThat(display).isNotNull();
+    assertThat(display.bundle().items())
+        .hasSize(64)
+        .allSatisfy(
+            item -> assertThat(item.data()).isEqualTo("yes".getBytes(StandardCharsets.UTF_8)));
   }
 
   @Test

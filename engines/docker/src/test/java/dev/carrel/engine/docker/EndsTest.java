@@ -94,6 +94,6 @@ final class EndsTest {
   }
 
   private static String text(ByteBuffer bytes) {
-    return new String(bytes.array(), 0, bytes.position(), UTF_8);
+    return UTF_8.decode(bytes.duplicate().flip()).toString();
   }
 }

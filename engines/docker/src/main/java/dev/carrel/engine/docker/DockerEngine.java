@@ -468,11 +468,11 @@ final class DockerEngine implements Engine {
     Optional<MachineState> state = folder.state();
     Optional<HostProcess> first = state.flatMap(MachineState::first).filter(HostProcess::alive);
     if (first.isPresent() && !state.get().measures().isEmpty()) {
-      known.add(folder.id());
       ends.listen();
       ControlGroup group = hierarchies.groupOf(first.get().pid());
-      return Optional.of(
-          new DockerMachine(folder, state.get(), first.get(), group, collaborators()));
+      var machine = new DockerMachine(folder, state.get(), first.get(), group, collaborators());
+      known.add(folder.id());
+      return Optional.of(machine);
     }
     if (probe.possible()) {
       remains.sweep(folder);
@@ -486,12 +486,21 @@ final class DockerEngine implements Engine {
       for (JsonNode container : daemon.list(labels)) {
         String id = container.path("Labels").path(Labels.SANDBOX).asText("");
         if (!known.contains(new SandboxId(id))) {
-          Remains.removeContainer(daemon, container.path("Id").asText());
+          removeForgotten(container.path("Id").asText());
         }
       }
     } catch (IOException e) {
       // What is found goes on without the daemon; the next start removes the others.
       LOG.log(System.Logger.Level.WARNING, "dead containers are left: " + e.getMessage());
+    }
+  }
+
+  /** As with {@link #adopt}: the next server tries again. */
+  private void removeForgotten(String container) {
+    try {
+      Remains.removeContainer(daemon, container);
+    } catch (IOException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot remove container " + container, e);
     }
   }
 

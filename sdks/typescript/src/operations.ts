@@ -86,7 +86,7 @@ export class Images {
   async follow(name: string, progress: (step: ImageProgress) => void = () => {}): Promise<ImageInfo> {
     const opening = (_: number | null, signal: AbortSignal) =>
       this.transport.open("GET", `${this.one(name)}/progress`, { headers: accept(null), signal });
-    const events = new ResumedEvents(opening, "image", false);
+    const events = new ResumedEvents(opening, null, false);
     try {
       for (let event = await events.next(); event !== null; event = await events.next()) {
         if (event.name === "image") {

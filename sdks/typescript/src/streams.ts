@@ -28,6 +28,7 @@ export type Bundle = Record<string, string>;
 export type ExecEvent =
   | { kind: "queued"; position: number }
   | ({ kind: "started" } & ExecStarted)
+  /** The text has whole characters: one that is split comes with its last byte. */
   | { kind: "output"; channel: Channel; bytes: Uint8Array; text: string; next: number }
   | { kind: "gap"; bytes: number }
   | ({ kind: "exited" } & ExecExited);
@@ -75,7 +76,7 @@ export class ResumedEvents {
     while (!this.over && !this.abort.signal.aborted) {
       try {
         const event = await this.read();
-        if (event === null && this.resumable) {
+        if (event === null && (this.resumable || this.last !== null)) {
           throw CarrelError.unreachable("the stream ended early");
         }
         if (event === null || this.isNew(event)) {
@@ -87,6 +88,8 @@ export class ResumedEvents {
         }
         this.drop();
         if (!this.resumable) {
+          // What was asked for is not asked for twice.
+          this.over = true;
           throw failure;
         }
         await this.patience.after(failure);
@@ -99,6 +102,7 @@ export class ResumedEvents {
   async open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
     if (this.reader === null) {
       const response = await this.opening(this.seen, this.abort.signal);
+      this.patience.opened();
       this.reader = response.body!.getReader();
       this.parser = new EventParser();
       this.decoder = new TextDecoder();
@@ -235,7 +239,7 @@ export class ExecStream extends Stream<ExecEvent> {
     events: ResumedEvents,
     private known: string | null = null,
   ) {
-    super(events, execEvent);
+    super(events, execEvents());
   }
 
   /** Reads up to the first event with the id, which every other call needs. */
@@ -310,25 +314,37 @@ export class ExecStream extends Stream<ExecEvent> {
   }
 }
 
-function execEvent(event: ServerEvent): ExecEvent {
-  switch (event.name) {
-    case "stdout":
-    case "stderr": {
-      const bytes = Uint8Array.from(atob(event.data.base64), (character) => character.charCodeAt(0));
-      // A character is never split over two events of a channel.
-      return { kind: "output", channel: event.name, bytes, text: new TextDecoder().decode(bytes), next: event.id };
+/** Reads the events of one command. */
+function execEvents(): (event: ServerEvent) => ExecEvent {
+  let decoders = fresh();
+  return (event) => {
+    switch (event.name) {
+      case "stdout":
+      case "stderr": {
+        const bytes = Uint8Array.from(atob(event.data.base64), (character) => character.charCodeAt(0));
+        const text = decoders[event.name].decode(bytes, { stream: true });
+        return { kind: "output", channel: event.name, bytes, text, next: event.id };
+      }
+      case "started":
+        return { kind: "started", ...readExecStarted(event.data) };
+      case "queued":
+        return { kind: "queued", position: event.data.position };
+      case "gap":
+        // What comes next does not end what came last.
+        decoders = fresh();
+        return { kind: "gap", bytes: event.data.bytes };
+      case "exited":
+        return { kind: "exited", ...readExecExited(event.data) };
+      default:
+        throw unknown(event);
     }
-    case "started":
-      return { kind: "started", ...readExecStarted(event.data) };
-    case "queued":
-      return { kind: "queued", position: event.data.position };
-    case "gap":
-      return { kind: "gap", bytes: event.data.bytes };
-    case "exited":
-      return { kind: "exited", ...readExecExited(event.data) };
-    default:
-      throw unknown(event);
-  }
+  };
+}
+
+/** A mark of byte order is a character like others. */
+function fresh(): Record<Channel, TextDecoder> {
+  const decoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
+  return { stdout: decoder(), stderr: decoder() };
 }
 
 function codeEvent(event: ServerEvent): CodeEvent {

@@ -66,6 +66,53 @@ test("one sandbox is made though the answer was lost", async () => {
   assert.equal((await carrel.sandboxes.list({ search: mark })).total, 1);
 });
 
+test("a command that broke off is not started again", async () => {
+  await using proxy = await CuttingProxy.start();
+  const box = await proxy.client().sandboxes.get(sandbox.id);
+  const name = randomUUID();
+  const stream = await box.execStream(`echo run >> ${name}; until [ -e ${name}.go ]; do sleep 0.05; done; echo two`);
+  proxy.cutAt = ["event: stdout"];
+  await sandbox.files.write(`${name}.go`, "");
+  await assert.rejects(async () => {
+    while ((await stream.next()) !== null);
+  }, (failure: CarrelError) => failure.code === "unreachable");
+  assert.equal(await stream.next(), null);
+  assert.equal(await sandbox.files.readText(name), "run\n");
+});
+
+test("text has whole characters", async () => {
+  const stream = await sandbox.execStream("printf '1\\342'; read; printf '\\202\\254\\303'", { stdinOpen: true });
+  const texts: string[] = [];
+  for await (const event of stream) {
+    if (event.kind === "output" && texts.push(event.text) === 1) {
+      await stream.write("go\n");
+    }
+  }
+  assert.equal(texts.join(""), "1€");
+});
+
+test("a connection that held has all patience again", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  let asked = 0;
+  const client = new Carrel({
+    url: "http://127.0.0.1:1",
+    token: "token",
+    fetch: async () => {
+      asked++;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          t.mock.timers.tick(60_000);
+          controller.error(new Error("cut"));
+          setImmediate(() => t.mock.timers.tick(2_000));
+        },
+      }, { highWaterMark: 0 });
+      return asked < 100 ? new Response(body) : Response.json({ code: "forbidden" }, { status: 403 });
+    },
+  });
+  const events = await client.events({ after: 1 });
+  await assert.rejects(events.next(), (failure: CarrelError) => failure.code === "forbidden");
+});
+
 test("events go on after a broken connection", async () => {
   await using proxy = await CuttingProxy.start();
   const events = await proxy.client().events({ type: "sandbox", sandbox: sandbox.id });

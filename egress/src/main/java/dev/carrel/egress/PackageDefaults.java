@@ -53,11 +53,12 @@ final class PackageDefaults {
       try (InputStream answer = process.getInputStream()) {
         if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
             || process.exitValue() != 0) {
-          process.destroyForcibly();
           return List.of();
         }
         String text = new String(answer.readNBytes(MAX_ANSWER), StandardCharsets.UTF_8);
         return text.lines().filter(line -> line.startsWith("http")).toList();
+      } finally {
+        process.destroyForcibly();
       }
     } catch (IOException e) {
       LOG.debug("{} is not installed: {}", command[0], e.toString());

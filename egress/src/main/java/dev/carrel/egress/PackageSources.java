@@ -71,7 +71,8 @@ public final class PackageSources {
       List<Rule> known = found;
       if (known == null) {
         known = find();
-        found = known;
+        // Whoever is called away has not heard the clients out.
+        found = Thread.currentThread().isInterrupted() ? null : known;
       }
       return known;
     } finally {
@@ -109,8 +110,11 @@ public final class PackageSources {
 
   private static Optional<Rule> rule(String url) {
     try {
-      URI uri = URI.create(url);
-      String host = String.valueOf(uri.getHost());
+      URI uri = URI.create(String.valueOf(withoutUser(url)));
+      String host = uri.getHost();
+      if (host == null) {
+        throw new IllegalArgumentException("no host in " + uri);
+      }
       boolean usual = uri.getPort() < 0 || uri.getPort() == 80 || uri.getPort() == 443;
       return Optional.of(Rule.of(HostPattern.parse(usual ? host : host + ":" + uri.getPort())));
     } catch (IllegalArgumentException e) {
@@ -218,7 +222,7 @@ public final class PackageSources {
   }
 
   private static @Nullable String withoutUser(@Nullable String urls) {
-    return urls == null ? null : urls.replaceAll("://[^/@\\s]*@", "://");
+    return urls == null ? null : urls.replaceAll("://[^/\\s]*@", "://");
   }
 
   private static @Nullable String seenInside(@Nullable String path) {

@@ -27,7 +27,7 @@ final class PackageSourcesTest {
         """
         # a company's mirror
         [global]
-        index-url = https://ada:secret@pip.corp.example/simple
+        index-url = https://ada:s@cret@pip.corp.example/simple
         extra-index-url =
             https://extra.corp.example:8443/simple
             http://plain.corp.example/simple
@@ -101,6 +101,17 @@ final class PackageSourcesTest {
         .extracting(Rule::toString)
         .contains("var.corp.example", "varnpm.corp.example:4873")
         .doesNotContain("pip.corp.example", "npm.corp.example");
+  }
+
+  @Test
+  void whoeverIsCalledAwayLeavesNoHalfAnswer(@TempDir Path empty) {
+    Map<String, String> path = Map.of("PATH", System.getenv("PATH"));
+    var host = new PackageHost(path, empty, empty, List.of());
+    var sources = new PackageSources(host);
+    Thread.currentThread().interrupt();
+    assertThat(sources.rules()).isEmpty();
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(sources.rules()).isEqualTo(new PackageSources(host).rules());
   }
 
   @Test

@@ -19,10 +19,13 @@ public enum PackageClient {
               + "|(?:(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)"
               + "(?:,(?:>=|<=|~=|!=|<|>)[A-Za-z0-9][A-Za-z0-9.!+]*)*)?"),
       "six, six==1.17.0, six>=1,<2 or name[extra]"),
-  /** A name with or without a scope, or that and {@code @} and a version or tag. */
+  /**
+   * A name with or without a scope, or that and {@code @} and a version or tag. Old names, which
+   * others depend on, have capitals.
+   */
   NPM(
       Pattern.compile(
-          "(?<name>(?:@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*)(?:@(?<version>[A-Za-z0-9][A-Za-z0-9.+-]*))?"),
+          "(?<name>(?:@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*)(?:@(?<version>[A-Za-z0-9][A-Za-z0-9.+-]*))?"),
       "is-odd, is-odd@3.0.1 or @scope/name"),
   /** A name; the newest version is what the repository has. */
   R(Pattern.compile("(?<name>[A-Za-z][A-Za-z0-9.]*[A-Za-z0-9])(?<version>)"), "jsonlite");

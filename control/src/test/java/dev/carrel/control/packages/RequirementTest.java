@@ -24,6 +24,7 @@ class RequirementTest {
     "NPM,is-odd,is-odd,",
     "NPM,is-odd@3.0.1,is-odd,3.0.1",
     "NPM,@scope/name@next,@scope/name,next",
+    "NPM,JSONStream@1.3.5,JSONStream,1.3.5",
     "R,data.table,data.table,"
   })
   void namesAndVersionsAreRead(PackageClient client, String text, String name, String version) {
@@ -54,7 +55,6 @@ class RequirementTest {
         "NPM,is-odd@https://evil.example",
         "NPM,is-odd@npm:evil",
         "NPM,@scope/../x",
-        "NPM,Is-Odd",
         "R,jsonlite');q(",
         "R,-e",
         "R,x"

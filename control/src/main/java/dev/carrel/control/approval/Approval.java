@@ -33,6 +33,11 @@ public record Approval(
     @Nullable Instant endsAt,
     @Nullable Decision decision) {
 
+  /** Whether it is for whoever asked, and nobody else. */
+  boolean isPersonal() {
+    return scope == Scope.ONCE && sandbox == null;
+  }
+
   /** Whether it is in force for this sandbox. */
   boolean grants(Kind wanted, Sandbox to, Instant now) {
     return status == Status.APPROVED

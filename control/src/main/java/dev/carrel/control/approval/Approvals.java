@@ -337,6 +337,7 @@ public final class Approvals implements AutoCloseable {
       return canonical;
     }
     if (ask.kind() != Kind.EGRESS) {
+      text("subject", ask.subject());
       return ask.subject();
     }
     try {
@@ -376,6 +377,7 @@ public final class Approvals implements AutoCloseable {
         && one.namespace().equals(other.namespace())
         && one.subject().equals(other.subject())
         && Objects.equals(one.sandbox(), other.sandbox())
+        && (!one.isPersonal() || one.requester().equals(other.requester()))
         && (one.endsAt() == null || one.endsAt().isAfter(Instant.now()));
   }
 

@@ -168,6 +168,28 @@ final class ApprovalsIT {
   }
 
   @Test
+  void whatIsForWhoeverAskedIsAskedByEachForThemselves() {
+    var question = new AskApproval(Kind.HOST_COMMAND, "uptime", null, null, Scope.ONCE, "", null);
+    Caller colleague = Caller.user(ALICE.tenant(), "colleague");
+    Approval first = approvals().ask(ALICE, question);
+    Approval second = approvals().ask(colleague, question);
+    assertThat(approvals().ask(ALICE, question)).isEqualTo(first);
+    approve(second);
+    var party =
+        new Approval.Party(second.tenant(), colleague.principal(), second.namespace(), null);
+    assertThat(approvals().use(Kind.HOST_COMMAND, "uptime"::equals, party)).isPresent();
+    assertThat(approvals().get(ALICE, first.id()).status()).isEqualTo(Status.PENDING);
+  }
+
+  @Test
+  void whatAPersonReadsHasNoControlCharacters() {
+    Sandbox sandbox = fixture.sandbox();
+    for (Kind kind : Kind.values()) {
+      refused(ErrorCode.INVALID_INPUT, () -> ask(sandbox, kind, "key\u001b[2K", Scope.SANDBOX));
+    }
+  }
+
+  @Test
   void aSandboxWithAQuestionIsNotIdle() throws Exception {
     fixture.close();
     fixture =

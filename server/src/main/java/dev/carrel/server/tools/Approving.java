@@ -32,7 +32,6 @@ final class Approving {
     if (call.caller().role() != Caller.Role.ADMIN || !call.can(Inquiry.Kind.ELICITATION)) {
       return;
     }
-    String whom = asked.sandbox() == null ? "namespace " + asked.namespace() : "" + asked.sandbox();
     String what = asked.kind() == Approval.Kind.HOST_COMMAND ? "do this on the host:" : "reach";
     JsonNode answer =
         call.ask(
@@ -40,7 +39,7 @@ final class Approving {
                     Inquiry.form(
                         "decision",
                         "May %s %s %s? The agent says: %s"
-                            .formatted(whom, what, asked.subject(), asked.reason()),
+                            .formatted(whom(asked), what, asked.subject(), asked.reason()),
                         Schemas.of(
                             "{\"type\":\"object\",\"required\":[\"allow\"],\"properties\":{\"allow\":"
                                 + "{\"type\":\"boolean\",\"title\":\"Allow\",\"default\":false}}}"))),
@@ -52,6 +51,17 @@ final class Approving {
     }
     boolean allow = action.equals("accept") && answer.at("/content/allow").asBoolean(false);
     approvals.decide(call.caller(), asked.id(), allow, null, null, "asked through MCP");
+  }
+
+  /** As far as it would go: a person must not allow more than was read. */
+  private static String whom(Approval asked) {
+    String one =
+        asked.sandbox() == null ? "namespace " + asked.namespace() : asked.sandbox().value();
+    return switch (asked.scope()) {
+      case ONCE -> one + ", once,";
+      case SANDBOX -> one;
+      case NAMESPACE -> "every sandbox of namespace " + asked.namespace();
+    };
   }
 
   static ObjectNode view(Approval approval) {

@@ -31,6 +31,19 @@ class ApprovalRoutesTest {
   }
 
   @Test
+  void whatIsRefusedWasNotAsked() {
+    String sandbox = server.sandboxId();
+    Answer refused =
+        server.post(
+            ALL,
+            "{\"sandbox_id\":\"%s\",\"subject\":\"refused.example.com\",\"wait_seconds\":301}"
+                .formatted(sandbox));
+    assertThat(refused.field()).isEqualTo("wait_seconds");
+    assertThat(server.get(ALL).json().findValuesAsText("subject"))
+        .doesNotContain("refused.example.com");
+  }
+
+  @Test
   void isAskedForDecidedAndTakenBack() {
     String sandbox = server.sandboxId();
     JsonNode asked =

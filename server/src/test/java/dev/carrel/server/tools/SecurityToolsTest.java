@@ -81,6 +81,8 @@ class SecurityToolsTest {
                 .body())) {
       JsonNode question = events.next("message").data();
       assertThat(question.get("method").asText()).isEqualTo("elicitation/create");
+      assertThat(question.at("/params/message").asText())
+          .startsWith("May every sandbox of namespace default reach five.example.com?");
       admin.send(
           admin.legacyRequest(
               "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"allow\":true}}}"

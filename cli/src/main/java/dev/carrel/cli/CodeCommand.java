@@ -20,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -139,14 +140,21 @@ final class CodeCommand implements Callable<Integer> {
 
   private int follow(Sandbox sandbox, CodeOptions options) throws IOException {
     var interrupts = new AtomicInteger();
+    var started = new AtomicBoolean();
     try (CodeStream stream = sandbox.runCodeStream(options);
         Signals.Handling _ =
-            Signals.handle("INT", () -> interrupt(sandbox, stream, interrupts.incrementAndGet()))) {
+            Signals.handle(
+                "INT",
+                () -> {
+                  // What runs while ours waits is somebody else's: then we only leave the line.
+                  int times = started.get() ? 1 : 2;
+                  interrupt(sandbox, stream, interrupts.addAndGet(times));
+                })) {
       int shown = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {
         switch (next.get()) {
           case CodeEvent.Queued _ -> {}
-          case CodeEvent.Started _ -> {}
+          case CodeEvent.Started _ -> started.set(true);
           case CodeEvent.Output text -> print(text);
           case CodeEvent.Display display -> show(display.bundle(), ++shown);
           case CodeEvent.Result result -> show(result.bundle(), ++shown);

@@ -173,8 +173,7 @@ public final class Bridge {
 
   /** What a sandbox that stands still keeps waiting is of its own tenant. */
   private Semaphore ofTenant(Caller caller) {
-    return tenants.computeIfAbsent(
-        caller.tenant(), _ -> new Semaphore(OF_TENANT_AT_ONCE, true));
+    return tenants.computeIfAbsent(caller.tenant(), _ -> new Semaphore(OF_TENANT_AT_ONCE, true));
   }
 
   private static <T> T inTurn(Semaphore turns, Work<T> work)

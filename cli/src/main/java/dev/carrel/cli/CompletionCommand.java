@@ -17,6 +17,15 @@ import picocli.CommandLine.Spec;
       "  carrel completion > ~/.local/share/bash-completion/completions/carrel"
     })
 final class CompletionCommand implements Callable<Integer> {
+  private static final String REGISTERED = "complete -F _complete_carrel ";
+  // Without a match picocli's function fails, which would end a shell with set -e.
+  private static final String GUARDED =
+      """
+      function _complete_carrel_calmly() {
+        _complete_carrel "$@" || true
+      }
+      complete -F _complete_carrel_calmly\s""";
+
   private final Session session;
   @Spec private @Nullable CommandSpec spec;
 
@@ -36,7 +45,8 @@ final class CompletionCommand implements Callable<Integer> {
     if (known == null || help) {
       throw new IllegalStateException("picocli shows the help itself");
     }
-    session.console().line(AutoComplete.bash("carrel", known.root().commandLine()));
+    String script = AutoComplete.bash("carrel", known.root().commandLine());
+    session.console().line(script.replace(REGISTERED, GUARDED));
     return 0;
   }
 }

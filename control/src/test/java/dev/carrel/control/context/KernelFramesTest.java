@@ -102,13 +102,15 @@ final class KernelFramesTest {
     }
     ByteBuffer bytes = join(frame(0x83, parts.toArray(byte[][]::new)));
 
-    var display = (KernelEvent.Display) new KernelFrames((type, size) -> true).next(bytes);
+    KernelEvent event = new KernelFrames((type, size) -> true).next(bytes);
 
-    assertThat(display).isNotNull();
-    assertThat(display.bundle().items())
-        .hasSize(64)
-        .allSatisfy(
-            item -> assertThat(item.data()).isEqualTo("yes".getBytes(StandardCharsets.UTF_8)));
+    assertThat(event)
+        .isInstanceOfSatisfying(
+            KernelEvent.Display.class,
+            display ->
+                assertThat(display.bundle().items())
+                    .hasSize(64)
+                    .allSatisfy(item -> assertThat(item.data()).asString().isEqualTo("yes")));
   }
 
   @Test

@@ -17,6 +17,7 @@
  * a cell that takes its time gets such a last report in advance. */
 #include "frames.h"
 #include "missed.h"
+#include "names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -425,32 +426,6 @@ complete(uint32_t id, uint32_t cursor, const char *code, size_t size)
     send_events(&out);
     free(payload.data);
     free(words);
-}
-
-static int
-is_identifier(const char *name, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        int letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') || name[i] == '_';
-        if (!letter && (i == 0 || name[i] < '0' || name[i] > '9'))
-            return 0;
-    }
-    return size > 0;
-}
-
-/* What bash evaluates when it is set (numbers) or later (prompts), lets nobody set, or does not take from its environment
- * when it starts either. */
-static int
-is_own_variable(const char *name, size_t size)
-{
-    static const char *const own[] = {"BASHOPTS", "BASHPID", "BASH_ENV", "BASH_VERSINFO", "EPOCHREALTIME", "EPOCHSECONDS",
-                                      "EUID", "HISTCMD", "IFS", "LINENO", "MAILCHECK", "OPTIND", "PPID", "PROMPT_COMMAND",
-                                      "PS0", "PS1", "PS2", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "TMOUT", "UID"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (strlen(own[i]) == size && memcmp(own[i], name, size) == 0)
-            return 1;
-    }
-    return 0;
 }
 
 static void

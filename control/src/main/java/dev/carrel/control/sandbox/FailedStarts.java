@@ -57,7 +57,7 @@ final class FailedStarts {
     try {
       write(row, failure);
     } catch (RuntimeException e) {
-      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.getMessage());
+      LOG.warn("the failure of sandbox {} is not written yet: {}", row.id(), e.toString());
       unwritten.put(row, failure);
     }
   }

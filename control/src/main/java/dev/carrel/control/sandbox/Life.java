@@ -147,7 +147,7 @@ final class Life {
         limit(box, row.limits());
       }
     } catch (RuntimeException e) {
-      LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.getMessage());
+      LOG.info("box {} cannot have the limits asked for: {}", box.id(), e.toString());
       fits = false;
     }
     if (!fits) {
@@ -507,7 +507,7 @@ final class Life {
     try {
       Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
     } catch (RuntimeException e) {
-      LOG.warn("sandbox {} may stand still: {}", live.id(), e.getMessage());
+      LOG.warn("sandbox {} may stand still: {}", live.id(), e.toString());
     }
   }
 

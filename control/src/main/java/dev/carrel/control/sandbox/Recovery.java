@@ -102,7 +102,7 @@ public final class Recovery {
       orphan.destroy();
     } catch (RuntimeException e) {
       // A loop's end: the next start finds it again.
-      LOG.warn("sandbox {} could not be ended: {}", orphan.id(), e.getMessage());
+      LOG.warn("sandbox {} could not be ended: {}", orphan.id(), e.toString());
     }
   }
 }

@@ -56,7 +56,7 @@ final class Remains {
       volumes.release(live.row());
     } catch (RuntimeException e) {
       // The next attempt does all of it again.
-      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.getMessage());
+      LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.toString());
       return;
     }
     lingering.remove(live.id(), live);

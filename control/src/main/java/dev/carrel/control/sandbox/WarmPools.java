@@ -213,7 +213,7 @@ public final class WarmPools implements AutoCloseable {
     } catch (RuntimeException e) {
       // The next create says the same to somebody who can do something about it.
       LOG.warn(
-          "a box of image {} could not be made ahead: {}", pool.settings().image(), e.getMessage());
+          "a box of image {} could not be made ahead: {}", pool.settings().image(), e.toString());
       return false;
     }
     try {
@@ -223,8 +223,7 @@ public final class WarmPools implements AutoCloseable {
         }
       }
     } catch (RuntimeException e) {
-      LOG.warn(
-          "a box of image {} could not be warmed: {}", pool.settings().image(), e.getMessage());
+      LOG.warn("a box of image {} could not be warmed: {}", pool.settings().image(), e.toString());
       discard(box);
       return false;
     }
@@ -249,7 +248,7 @@ public final class WarmPools implements AutoCloseable {
       box.guest().ping();
       return true;
     } catch (RuntimeException e) {
-      LOG.info("box {} does not answer and is replaced: {}", box.id(), e.getMessage());
+      LOG.info("box {} does not answer and is replaced: {}", box.id(), e.toString());
       return false;
     }
   }
@@ -263,7 +262,7 @@ public final class WarmPools implements AutoCloseable {
       maker.discard(box);
     } catch (RuntimeException e) {
       // It has no row: the next start finds that it belongs to nobody.
-      LOG.warn("box {} could not be ended yet: {}", box.id(), e.getMessage());
+      LOG.warn("box {} could not be ended yet: {}", box.id(), e.toString());
     }
     forget(box);
   }

@@ -112,6 +112,12 @@ boxes_freeze_tick(struct spawn *spawn)
 	for (int i = 0; i < spawn->used; i++) {
 		struct box *box = &spawn->boxes[i];
 		struct failure failure;
+		if (box->state == BOX_DEAD && box->freeze_deadline != 0) {
+			/* Its process ended meanwhile, and whoever waits for it to stand still would wait for ever. */
+			give_up(&failure, KIND_CONFLICT, "freezer", 0, "the sandbox %s has ended meanwhile", box->id);
+			let_go(spawn, i);
+			boxes_stopped(spawn, i, &failure);
+		}
 		if (box->state != BOX_RUNNING || box->freeze_deadline == 0)
 			continue;
 		look(spawn, i);

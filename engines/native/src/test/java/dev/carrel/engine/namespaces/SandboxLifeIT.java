@@ -12,6 +12,7 @@ import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class SandboxLifeIT extends MachineTests {
   private static final int CROWD = 200;
+  private static final int ENDS = 50;
 
   @Override
   protected Engine openEngine(EngineSettings settings) {
@@ -71,6 +73,21 @@ final class SandboxLifeIT extends MachineTests {
     machine.destroy();
 
     assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  /** The kernel stops nobody who is on the way out already: there is nothing to wait for. */
+  @Test
+  void pauseOfASandboxThatEndsMeanwhileIsAnswered() {
+    for (int i = 0; i < ENDS; i++) {
+      Machine machine = start();
+      ProcessHandle.of(((NativeMachine) machine).pid()).orElseThrow().destroyForcibly();
+      try {
+        machine.pause();
+      } catch (SandboxException e) {
+        assertThat(e.code()).as(e.getMessage()).isEqualTo(ErrorCode.WRONG_STATE);
+      }
+      machine.destroy();
+    }
   }
 
   @Test

@@ -96,6 +96,15 @@ final class World implements AutoCloseable {
     return ids;
   }
 
+  /** Lets go on what a client paused while another one's code ran in it, and waits for its end. */
+  void resumePaused() {
+    for (JsonNode box : api.get("/api/v1/sandboxes?page_size=100").json().path("items")) {
+      if (box.get("status").asText().equals("paused")) {
+        api.call("POST", "/api/v1/sandboxes/" + box.get("id").asText() + "/resume", "");
+      }
+    }
+  }
+
   /** Removes every snapshot, also those whose making was never answered. */
   void removeSnapshots() {
     for (JsonNode snapshot : api.get("/api/v1/snapshots").json().path("snapshots")) {

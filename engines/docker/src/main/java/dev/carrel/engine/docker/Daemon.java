@@ -218,7 +218,7 @@ final class Daemon {
                 "label",
                 filters(labels)));
     String query = "/events?since=" + encode(since) + "&filters=" + encode(filters);
-    return stream("GET", query);
+    return stream("GET", query, LONG);
   }
 
   /** Whether there is a network of this name. */
@@ -227,13 +227,16 @@ final class Daemon {
   }
 
   /** Fetches an image; one JSON object after the other tells how it comes. */
-  DaemonSocket.Stream pull(String name) throws IOException {
-    return stream("POST", "/images/create?fromImage=" + encode(name));
+  DaemonSocket.Stream pull(String name, Duration most) throws IOException {
+    return stream("POST", "/images/create?fromImage=" + encode(name), most);
   }
 
-  /** Everything that its processes say, until the last of them has ended. */
-  DaemonSocket.Stream follow(String name) throws IOException {
-    return stream("GET", "/containers/" + name + "/logs?follow=1&stdout=1&stderr=1");
+  /**
+   * Everything that its processes say, until the last of them has ended. With Podman the answer
+   * begins when the first of them says something.
+   */
+  DaemonSocket.Stream follow(String name, Duration most) throws IOException {
+    return stream("GET", "/containers/" + name + "/logs?follow=1&stdout=1&stderr=1", most);
   }
 
   /** The status of its first process, which must end in this time. */
@@ -243,7 +246,7 @@ final class Daemon {
 
   /** A file or folder as a tar. */
   DaemonSocket.Stream read(String name, String path) throws IOException {
-    return stream("GET", "/containers/" + name + "/archive?path=" + encode(path));
+    return stream("GET", "/containers/" + name + "/archive?path=" + encode(path), LONG);
   }
 
   /** Unpacks a tar in the root. */
@@ -254,7 +257,7 @@ final class Daemon {
 
   /** All of its files as a tar. */
   DaemonSocket.Stream export(String name) throws IOException {
-    return stream("GET", "/containers/" + name + "/export");
+    return stream("GET", "/containers/" + name + "/export", LONG);
   }
 
   /** The last that its first process said. */
@@ -269,13 +272,15 @@ final class Daemon {
     return labels.entrySet().stream().map(e -> e.getKey() + "=" + e.getValue()).sorted().toList();
   }
 
-  /** An answer that begins to come. */
-  private DaemonSocket.Stream stream(String method, String target) throws IOException {
-    DaemonSocket.Stream stream = socket.open(method, path(target));
+  /** An answer that begins to come, in this time. */
+  private DaemonSocket.Stream stream(String method, String target, Duration most)
+      throws IOException {
+    DaemonSocket.Stream stream = socket.open(method, path(target), most);
     if (stream.status() < 400) {
       return stream;
     }
-    try (stream) {
+    try (stream;
+        var _ = new DaemonSocket.Deadline(stream.channel(), QUICK)) {
       throw refusal(stream.status(), stream.body().readNBytes(MAX_REFUSAL));
     }
   }

@@ -95,22 +95,32 @@ record DaemonSocket(Path path) {
         }
         return new Reply(stream.status(), answer);
       } catch (IOException e) {
-        throw deadline.isOver()
-            ? new IOException("the daemon gave no answer in " + most.toSeconds() + " s", e)
-            : e;
+        throw deadline.isOver() ? silent(most, e) : e;
       }
     }
   }
 
-  /** An answer without an end, or a long one; closing it ends it. */
-  Stream open(String method, String target) throws IOException {
+  /**
+   * An answer without an end, or a long one; closing it ends it.
+   *
+   * @param most in which it must begin
+   */
+  Stream open(String method, String target, Duration most) throws IOException {
     SocketChannel channel = connect();
-    try {
+    var deadline = new Deadline(channel, most);
+    try (deadline) {
       return exchange(channel, method, target, "application/json", new byte[0]);
     } catch (IOException | RuntimeException e) {
       channel.close();
+      if (deadline.isOver()) {
+        throw silent(most, e);
+      }
       throw e;
     }
+  }
+
+  private static IOException silent(Duration most, Exception cause) {
+    return new IOException("the daemon gave no answer in " + most.toSeconds() + " s", cause);
   }
 
   private SocketChannel connect() throws IOException {

@@ -44,7 +44,7 @@ final class DockerBench implements Workshop.Bench {
   @Override
   public int run(Consumer<String> said, Duration most) throws IOException {
     daemon.start(name);
-    try (DaemonSocket.Stream output = daemon.follow(name)) {
+    try (DaemonSocket.Stream output = daemon.follow(name, most)) {
       var deadline = new DaemonSocket.Deadline(output.channel(), most);
       try (deadline) {
         LogFrames.lines(output.body(), said);

@@ -103,7 +103,7 @@ final class DockerWorkshop implements Workshop {
 
   private void pull(String image, Consumer<String> said) {
     said.accept("the daemon pulls " + image);
-    try (DaemonSocket.Stream answer = daemon.pull(image);
+    try (DaemonSocket.Stream answer = daemon.pull(image, PULL);
         var _ = new DaemonSocket.Deadline(answer.channel(), PULL);
         MappingIterator<JsonNode> news =
             new ObjectMapper().readerFor(JsonNode.class).readValues(answer.body())) {

@@ -77,6 +77,21 @@ final class DaemonTest {
   }
 
   @Test
+  void anAnswerThatDoesNotBeginIsGivenUp() throws Exception {
+    Path path = folder.resolve("daemon.sock");
+    try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      server.bind(UnixDomainSocketAddress.of(path));
+      Thread daemon = Thread.ofVirtual().start(() -> serve(server, ""));
+      var socket = new DaemonSocket(path);
+
+      assertThatExceptionOfType(IOException.class)
+          .isThrownBy(() -> socket.open("GET", "/events", Duration.ofMillis(200)))
+          .withMessageContaining("no answer");
+      daemon.join(); // the other side has hung up
+    }
+  }
+
+  @Test
   void outputOfAContainerIsUnwrapped() {
     ByteBuffer framed = ByteBuffer.allocate(64);
     framed.putInt(1 << 24).putInt(4).put("one\n".getBytes(UTF_8));

@@ -3,6 +3,7 @@ package dev.carrel.engine.docker;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.engine.host.Complaint;
 import dev.carrel.engine.host.ControlGroup;
+import dev.carrel.engine.host.FreshFolder;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.Hierarchies;
@@ -45,7 +46,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +60,7 @@ final class DockerEngine implements Engine {
   private static final int MAX_SOCKET_PATH = 107;
 
   /** What every machine needs of its engine. */
-  record Collaborators(Daemon daemon, Remains remains, Ends ends) {}
+  record Collaborators(Daemon daemon, Remains remains, Ends ends, Consumer<SandboxId> gone) {}
 
   private final Kind kind;
   private final EngineSettings settings;
@@ -78,8 +79,7 @@ final class DockerEngine implements Engine {
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
   // Of starts that failed when the daemon was not there to clean up after them.
   private final Set<SandboxId> unswept = ConcurrentHashMap.newKeySet();
-  private final ReentrantLock probing = new ReentrantLock();
-  private @Nullable Capabilities capabilities;
+  private final Measured capabilities;
 
   /** Whether machines load what makes up for an old gVisor; the first one, a probe, tells. */
   private volatile boolean preloads;
@@ -92,7 +92,7 @@ final class DockerEngine implements Engine {
    * @param measured what another engine has found out of the same daemon; null: to be found out
    */
   DockerEngine(Kind kind, EngineSettings settings, @Nullable Capabilities measured) {
-    this.capabilities = measured;
+    this.capabilities = new Measured(measured);
     this.preloads = measured != null && Gvisor.preloads(measured);
     this.kind = kind;
     this.settings = settings;
@@ -115,22 +115,14 @@ final class DockerEngine implements Engine {
     return kind.engineName();
   }
 
+  /** What was found out; a daemon that could not be asked is asked again. */
   @Override
   public Capabilities capabilities() {
-    probing.lock();
-    try {
-      Capabilities measured = capabilities;
-      if (measured == null) {
-        measured =
+    return capabilities.now(
+        () ->
             probe.look(
                 spec -> start(SandboxId.random(), spec, Set.of(Probe.ANYTHING)),
-                () -> kind == Kind.GVISOR ? Gvisor.notes(preloads) : List.of());
-        capabilities = measured;
-      }
-      return measured;
-    } finally {
-      probing.unlock();
-    }
+                () -> kind == Kind.GVISOR ? Gvisor.notes(preloads) : List.of()));
   }
 
   @Override
@@ -153,15 +145,18 @@ final class DockerEngine implements Engine {
     }
     MachineFolder folder = MachineFolder.in(kind, runDirectory, id);
     requireShort(folder.socket());
-    known.add(id);
+    boolean fresh = known.add(id);
     try {
       if (unswept.contains(id)) {
         remains.sweep(folder);
         unswept.remove(id);
       }
       Files.createDirectories(runDirectory, MachineFolder.OURS);
-      Files.createDirectory(folder.path(), MachineFolder.OURS);
+      folder.make(unnumbered(spec, OptionalInt.empty()));
     } catch (IOException e) {
+      if (fresh) {
+        known.remove(id);
+      }
       throw failed("folder", "cannot make " + folder.path() + ": " + e, e);
     }
     try {
@@ -177,7 +172,7 @@ final class DockerEngine implements Engine {
     OptionalInt base =
         kind.mapsIds() ? OptionalInt.of(IdRanges.claim(folder.path())) : OptionalInt.empty();
     Limits limits = Settled.limits(spec);
-    var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
+    MachineState state = unnumbered(spec, base);
     folder.write(state);
     ends.listen();
     RootTree root = RootTree.make(folder.root(), folder.id(), spec.image());
@@ -241,6 +236,11 @@ final class DockerEngine implements Engine {
     }
   }
 
+  /** Of a machine whose first process there is not yet. */
+  private static MachineState unnumbered(MachineSpec spec, OptionalInt base) throws IOException {
+    return new MachineState(Settled.limits(spec), base, spec.volume(), Optional.empty(), List.of());
+  }
+
   /** A probe sees what is missing instead of failing at the first thing. */
   private static Set<String> guestMayLack(Set<String> excused) {
     return excused.contains(Probe.ANYTHING)
@@ -296,7 +296,7 @@ final class DockerEngine implements Engine {
   }
 
   private Collaborators collaborators() {
-    return new Collaborators(daemon, remains, ends);
+    return new Collaborators(daemon, remains, ends, known::remove);
   }
 
   private Isolation inspect(
@@ -378,6 +378,7 @@ final class DockerEngine implements Engine {
   private void undo(MachineFolder folder, Exception failure) {
     try {
       remains.sweep(folder);
+      known.remove(folder.id());
     } catch (IOException e) {
       unswept.add(folder.id());
       failure.addSuppressed(e);
@@ -439,6 +440,7 @@ final class DockerEngine implements Engine {
   public List<Machine> recover() {
     var found = new ArrayList<Machine>();
     try {
+      FreshFolder.sweep(runDirectory, name(), known::contains);
       for (MachineFolder folder : folders()) {
         if (!known.contains(folder.id())) {
           adopt(folder).ifPresent(found::add);

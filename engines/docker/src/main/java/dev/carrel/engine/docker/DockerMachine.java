@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /**
  * A container and its folder. The daemon is asked where its word counts: to pause, to change
@@ -29,6 +30,7 @@ final class DockerMachine implements Machine {
   private final Daemon daemon;
   private final Remains remains;
   private final Ends ends;
+  private final Consumer<SandboxId> gone;
   private final ControlGroup group;
   private final HostProcess first;
   private final Isolation isolation;
@@ -53,6 +55,7 @@ final class DockerMachine implements Machine {
     this.daemon = with.daemon();
     this.remains = with.remains();
     this.ends = with.ends();
+    this.gone = with.gone();
     this.isolation = state.isolation(folder.kind().strength());
     this.paused = group.freezes() && group.frozen();
     ends.expect(folder.id());
@@ -221,6 +224,7 @@ final class DockerMachine implements Machine {
       usage();
       if (!destroyed) {
         remains.sweep(folder);
+        gone.accept(id());
       }
       destroyed = true;
       paused = false;

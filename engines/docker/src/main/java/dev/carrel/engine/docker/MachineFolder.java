@@ -1,5 +1,6 @@
 package dev.carrel.engine.docker;
 
+import dev.carrel.engine.host.FreshFolder;
 import dev.carrel.engine.host.HostTree;
 import dev.carrel.engine.host.MachineState;
 import dev.carrel.spi.SandboxId;
@@ -61,6 +62,10 @@ record MachineFolder(Kind kind, SandboxId id, Path path) {
     return path.resolve("volume");
   }
 
+  void make(MachineState state) throws IOException {
+    new FreshFolder(path, kind.engineName()).make(state);
+  }
+
   void write(MachineState state) throws IOException {
     state.write(stateFile());
   }
@@ -69,13 +74,9 @@ record MachineFolder(Kind kind, SandboxId id, Path path) {
     return MachineState.read(stateFile());
   }
 
-  /** The same; empty where none was written, or none that can be read. */
-  Optional<MachineState> state() {
-    try {
-      return Optional.of(read());
-    } catch (IOException | RuntimeException e) {
-      return Optional.empty();
-    }
+  /** The same; empty where none was written, or none that makes sense. */
+  Optional<MachineState> state() throws IOException {
+    return MachineState.find(stateFile());
   }
 
   private Path stateFile() {

@@ -2,11 +2,18 @@ package dev.carrel.engine.docker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.DaemonSettings;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
@@ -15,7 +22,9 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,19 +44,74 @@ final class DockerRecoveryTest {
   @Test
   void aContainerThatCannotBeRemovedKeepsNobodyFromStarting() throws IOException {
     assumeTrue(HostProcess.isRoot(), "an engine for root");
-    Path socket = temporary.resolve("daemon.sock");
-    try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-      server.bind(UnixDomainSocketAddress.of(socket));
-      Thread.startVirtualThread(() -> serve(server));
-      var daemon = new DaemonSettings(socket.toString(), Map.of(), temporary);
-      var settings =
-          new EngineSettings(
-              temporary, temporary, temporary, Set.of(), WarmSettings.defaults(), daemon);
-      try (var engine = new DockerEngine(Kind.NAMESPACES, settings)) {
-        assertThat(engine.recover()).isEmpty();
-      }
+    try (var _ = listen();
+        var engine = engine()) {
+      assertThat(engine.recover()).isEmpty();
     }
     assertThat(removed).containsExactly("free");
+  }
+
+  @Test
+  void aStateThatCannotBeReadAtTheMomentIsNoReasonToEndItsMachine() throws IOException {
+    assumeTrue(HostProcess.isRoot(), "an engine for root");
+    Path folder = Files.createDirectory(temporary.resolve(SandboxId.random().value()));
+    // Reading it is an error of input and output.
+    Files.createSymbolicLink(folder.resolve("docker.properties"), Path.of("/proc/self/mem"));
+    try (var _ = listen();
+        var engine = engine()) {
+      assertThat(engine.recover()).isEmpty();
+    }
+    assertThat(folder).exists();
+    assertThat(removed).containsExactly("free");
+  }
+
+  @Test
+  void aDaemonThatWasAwayIsAskedAgain() throws IOException {
+    try (var engine = engine()) {
+      assertThat(engine.capabilities().problems()).anyMatch(p -> p.contains("does not exist"));
+      try (var _ = listen()) {
+        Eventually.holds(
+            "the daemon is heard",
+            Duration.ofSeconds(30),
+            () ->
+                engine.capabilities().problems().stream().noneMatch(p -> p.contains("not exist")));
+      }
+    }
+  }
+
+  @Test
+  void aStartThatCameToNothingIsNotRemembered() throws IOException {
+    assumeTrue(HostProcess.isRoot(), "an engine for root");
+    SandboxId id = SandboxId.random();
+    Path folder = temporary.resolve(id.value());
+    try (var _ = listen();
+        var engine = engine()) {
+      var limits = new Limits(DataSize.ofMebibytes(64), 1, 64, DataSize.ofMebibytes(16), 256);
+      var spec = new MachineSpec(new RootImage.Host(), limits, null, null);
+      assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> engine.start(id, spec));
+      assertThat(folder).doesNotExist();
+      Files.createDirectory(folder);
+      Files.writeString(folder.resolve("docker.properties"), "");
+
+      assertThat(engine.recover()).isEmpty();
+    }
+    assertThat(folder).doesNotExist();
+  }
+
+  private DockerEngine engine() {
+    var daemon =
+        new DaemonSettings(temporary.resolve("daemon.sock").toString(), Map.of(), temporary);
+    return new DockerEngine(
+        Kind.NAMESPACES,
+        new EngineSettings(
+            temporary, temporary, temporary, Set.of(), WarmSettings.defaults(), daemon));
+  }
+
+  private ServerSocketChannel listen() throws IOException {
+    var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+    server.bind(UnixDomainSocketAddress.of(temporary.resolve("daemon.sock")));
+    Thread.startVirtualThread(() -> serve(server));
+    return server;
   }
 
   private void serve(ServerSocketChannel server) {

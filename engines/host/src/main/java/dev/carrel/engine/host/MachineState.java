@@ -8,14 +8,18 @@ import dev.carrel.spi.VolumeId;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Properties;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +34,9 @@ public record MachineState(
     @Nullable VolumeId volume,
     Optional<HostProcess> first,
     List<Measure> measures) {
+  private static final int ATTEMPTS = 20;
+  private static final Duration PAUSE = Duration.ofMillis(100);
+
   public MachineState {
     measures = List.copyOf(measures);
   }
@@ -72,7 +79,37 @@ public record MachineState(
   }
 
   public static MachineState read(Path file) throws IOException {
-    Properties properties = properties(file);
+    return of(properties(file));
+  }
+
+  /**
+   * The same; empty where none was written, or none that makes sense. That a file cannot be read
+   * says nothing of what is in it, and may pass: it is tried for a while.
+   */
+  public static Optional<MachineState> find(Path file) throws IOException {
+    for (int i = 0; ; i++) {
+      try {
+        return Optional.of(properties(file)).flatMap(MachineState::sensible);
+      } catch (NoSuchFileException | CharacterCodingException | IllegalArgumentException e) {
+        return Optional.empty();
+      } catch (IOException e) {
+        if (i == ATTEMPTS) {
+          throw e;
+        }
+        LockSupport.parkNanos(PAUSE.toNanos());
+      }
+    }
+  }
+
+  private static Optional<MachineState> sensible(Properties properties) {
+    try {
+      return Optional.of(of(properties));
+    } catch (IOException | RuntimeException e) {
+      return Optional.empty();
+    }
+  }
+
+  private static MachineState of(Properties properties) throws IOException {
     String volume = properties.getProperty("volume");
     String base = properties.getProperty("base");
     var measures = new ArrayList<Measure>();

@@ -1,5 +1,6 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.FreshFolder;
 import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.host.HostTree;
 import dev.carrel.engine.host.MachineState;
@@ -58,6 +59,10 @@ record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
     return path.resolve(runtime.engineName() + ".properties");
   }
 
+  void make(MachineState state) throws IOException {
+    new FreshFolder(path, runtime.engineName()).make(state);
+  }
+
   void write(MachineState state) throws IOException {
     state.write(stateFile());
   }
@@ -66,13 +71,9 @@ record MachineFolder(OciRuntime runtime, SandboxId id, Path path) {
     return MachineState.read(stateFile());
   }
 
-  /** The same; empty where none was written, or none that can be read. */
-  Optional<MachineState> state() {
-    try {
-      return Optional.of(read());
-    } catch (IOException | RuntimeException e) {
-      return Optional.empty();
-    }
+  /** The same; empty where none was written, or none that makes sense. */
+  Optional<MachineState> state() throws IOException {
+    return MachineState.find(stateFile());
   }
 
   /** How the first process ended, in the companion's words; empty while it runs. */

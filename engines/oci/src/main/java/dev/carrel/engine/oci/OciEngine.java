@@ -1,6 +1,7 @@
 package dev.carrel.engine.oci;
 
 import dev.carrel.engine.host.Complaint;
+import dev.carrel.engine.host.FreshFolder;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.Gvisor;
 import dev.carrel.engine.host.HostProcess;
@@ -137,11 +138,14 @@ final class OciEngine implements Engine {
   private OciMachine start(SandboxId id, MachineSpec spec, Set<String> excused) {
     MachineFolder folder = MachineFolder.in(runtime, runDirectory, id);
     requireShort(folder.socket());
-    known.add(id);
+    boolean fresh = known.add(id);
     try {
       Files.createDirectories(runDirectory, MachineFolder.OURS);
-      Files.createDirectory(folder.path(), MachineFolder.OURS);
+      folder.make(unnumbered(spec, OptionalInt.empty()));
     } catch (IOException e) {
+      if (fresh) {
+        known.remove(id);
+      }
       throw failed("folder", "cannot make " + folder.path() + ": " + e, e);
     }
     try {
@@ -157,7 +161,7 @@ final class OciEngine implements Engine {
     Limits limits = Settled.limits(spec);
     IdMap ids = IdMap.claim(runtime, folder, libDirectory.resolve("guest"));
     OptionalInt base = ids.base();
-    var state = new MachineState(limits, base, spec.volume(), Optional.empty(), List.of());
+    MachineState state = unnumbered(spec, base);
     folder.write(state);
     Stage stage = Stage.of(folder, spec, preloads, libDirectory);
     folder.show();
@@ -186,6 +190,11 @@ final class OciEngine implements Engine {
             .orElseThrow(() -> failed("guest", "it ended at once: " + folder.tail(), null));
     awaitAnswer(folder, first);
     return measured(folder, state, ids, first, spec.rootfs(), excused);
+  }
+
+  /** Of a machine whose first process there is not yet. */
+  private static MachineState unnumbered(MachineSpec spec, OptionalInt base) throws IOException {
+    return new MachineState(Settled.limits(spec), base, spec.volume(), Optional.empty(), List.of());
   }
 
   /** A probe sees what is missing instead of failing at the first thing. */
@@ -220,7 +229,7 @@ final class OciEngine implements Engine {
         new MachineState(
             limits, state.base(), state.volume(), Optional.of(first), isolation.measures());
     folder.write(recorded);
-    return new OciMachine(folder, recorded, remains);
+    return new OciMachine(folder, recorded, remains, known::remove);
   }
 
   private Isolation inspect(
@@ -310,6 +319,7 @@ final class OciEngine implements Engine {
   private void undo(MachineFolder folder, Exception failure) {
     try {
       remains.sweep(folder);
+      known.remove(folder.id());
     } catch (IOException e) {
       failure.addSuppressed(e);
     }
@@ -375,6 +385,7 @@ final class OciEngine implements Engine {
   public List<Machine> recover() {
     var found = new ArrayList<Machine>();
     try {
+      FreshFolder.sweep(runDirectory, name(), known::contains);
       for (MachineFolder folder : folders()) {
         if (!known.contains(folder.id())) {
           recover(folder).ifPresent(found::add);
@@ -393,7 +404,7 @@ final class OciEngine implements Engine {
       String argument = folder.id().value();
       if (state.flatMap(MachineState::first).filter(first -> first.runsWith(argument)).isPresent()
           && folder.end().isEmpty()) {
-        Machine machine = new OciMachine(folder, state.get(), remains);
+        Machine machine = new OciMachine(folder, state.get(), remains, known::remove);
         known.add(folder.id());
         return Optional.of(machine);
       }

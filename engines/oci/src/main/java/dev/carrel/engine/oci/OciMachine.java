@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /** A container, its companion and its folder. */
 final class OciMachine implements Machine {
@@ -24,6 +25,7 @@ final class OciMachine implements Machine {
 
   private final MachineFolder folder;
   private final Remains remains;
+  private final Consumer<SandboxId> gone;
   private final ControlGroup group;
   private final Isolation isolation;
   private final ReentrantLock changing = new ReentrantLock();
@@ -34,7 +36,9 @@ final class OciMachine implements Machine {
   // When its first process was found gone and its end not written yet; 0: never.
   private volatile long missedSince;
 
-  OciMachine(MachineFolder folder, MachineState state, Remains remains) throws IOException {
+  OciMachine(MachineFolder folder, MachineState state, Remains remains, Consumer<SandboxId> gone)
+      throws IOException {
+    this.gone = gone;
     this.folder = folder;
     this.state = state;
     this.remains = remains;
@@ -203,6 +207,7 @@ final class OciMachine implements Machine {
       usage();
       if (!destroyed) {
         remains.sweep(folder);
+        gone.accept(id());
       }
       destroyed = true;
       paused = false;

@@ -46,6 +46,30 @@ final class OciRecoveryTest {
   }
 
   @Test
+  void aStateThatCannotBeReadAtTheMomentIsNoReasonToEndItsMachine() throws IOException {
+    Path folder = Files.createDirectory(temporary.resolve(SandboxId.random().value()));
+    // Reading it is an error of input and output.
+    Files.createSymbolicLink(folder.resolve("runc.properties"), Path.of("/proc/self/mem"));
+
+    assertThat(engine().recover()).isEmpty();
+    assertThat(folder).exists();
+  }
+
+  @Test
+  void foldersOfThisEngineWhoseMakingBrokeOffAreRemoved() throws IOException {
+    String id = SandboxId.random().value();
+    Path ours = Files.createDirectory(temporary.resolve("runc." + id));
+    Files.writeString(ours.resolve("state.new"), "memory=");
+    Path another = Files.createDirectory(temporary.resolve("crun." + id));
+    Path nobodys = Files.createDirectory(temporary.resolve("runc.d"));
+
+    assertThat(engine().recover()).isEmpty();
+    assertThat(ours).doesNotExist();
+    assertThat(another).exists();
+    assertThat(nobodys).exists();
+  }
+
+  @Test
   void aFolderThatCameToNothingIsRemoved() throws IOException {
     SandboxId id = SandboxId.random();
     MachineFolder folder = MachineFolder.in(OciRuntime.RUNC, temporary, id);

@@ -32,6 +32,27 @@ class PythonKernel(Bindings, KernelCase):
         self.assertRegex(self.kernel.ready[1], r"^3\.\d+\.\d+$")
         self.assertEqual(self.kernel.ready[2], "plain")
 
+    # ---- what code may break
+
+    def test_builtins_that_code_replaces_are_its_own_loss(self):
+        with Kernel("python") as kernel:
+            kernel.run("x = 41")
+            self.assertEqual(kernel.run("import builtins; builtins.len = builtins.map = builtins.type = None").status, "ok")
+            self.assertEqual(kernel.run("x + 1").text, "42")
+            self.assertEqual(kernel.run("len('a')").error.type, "TypeError")
+            self.assertEqual(kernel.run("builtins.__dict__.clear()").status, "ok")
+            self.assertEqual(kernel.run("print(x)").error.type, "NameError")
+
+    def test_functions_that_trace_see_cells_and_nothing_else(self):
+        with Kernel("python") as kernel:
+            self.assertEqual(kernel.run("import sys; sys.settrace(lambda *_: 1 / 0)").status, "ok")
+            self.assertEqual(kernel.run("'traced'").error.type, "ZeroDivisionError")
+            self.assertEqual(kernel.run("seen = []; sys.settrace(lambda frame, *_: seen.append(frame.f_code.co_filename))").status, "ok")
+            kernel.run("def f(): pass\nf()")
+            self.assertEqual(kernel.run("sys.settrace(None); sorted(set(seen))").text, "['<cell 4>', '<cell 5>']")
+            self.assertEqual(kernel.run("sys.setprofile(lambda *_: 1 / 0)").error.type, "ZeroDivisionError")
+            self.assertEqual(kernel.run("'still here'").text, "'still here'")
+
     def test_loads_nothing_dear_before_the_first_cell(self):
         with Kernel("python") as kernel:
             loaded = kernel.run("import sys; sorted(sys.modules)").text

@@ -23,6 +23,9 @@ MAX_FRAME = 64 << 20
 MAX_SOURCES = 10_000
 MAX_TYPE_NAME = 1000
 
+# The functions of this module have their own: a cell may put anything in the place of `len`.
+__builtins__ = dict(vars(builtins))
+
 # Out of the way of user code that closes or renumbers the small descriptors.
 REQUESTS, EVENTS = 602, 603
 
@@ -57,11 +60,13 @@ class State:
     futures = 0  # `from __future__` lasts for the cells after it too
     sources = {}  # file name -> source, newest last, for tracebacks and inspect.getsource
     source_bytes = 0
+    trace = profile = None  # of sys.settrace and sys.setprofile, while no cell runs
     write_lock = _thread.allocate_lock()
 
 
 state = State()
 main = type(sys)("__main__")
+main.__builtins__ = builtins
 
 
 def on_interrupt(_signum, frame):
@@ -221,15 +226,30 @@ def evaluate(codes):
     value = None
     for code in codes:
         checkpoint()
-        value = eval(code, main.__dict__)
+        value = eval_traced(code)
     return value
+
+
+def eval_traced(code):
+    """With the functions that cells trace and profile with; they see nothing of the kernel, and cannot raise there."""
+    try:
+        sys.settrace(state.trace)
+        sys.setprofile(state.profile)
+        return eval(code, main.__dict__)
+    finally:
+        try:
+            state.profile = sys.getprofile()
+            sys.setprofile(None)
+        finally:
+            state.trace = sys.gettrace()
+            sys.settrace(None)
 
 
 async def awaited(codes):
     value = None
     for code in codes:
         checkpoint()
-        value = eval(code, main.__dict__)
+        value = eval_traced(code)
         if code.co_flags & IS_COROUTINE:
             value = await value
     return value

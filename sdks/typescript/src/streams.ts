@@ -69,6 +69,8 @@ export class ResumedEvents {
     private readonly last: string | null,
     private readonly resumable: boolean,
     private seen: number | null = null,
+    /** The caller's own, which the opening heeds. */
+    private readonly given: AbortSignal | undefined = undefined,
   ) {}
 
   /** Waits for the next event; null after the last one. */
@@ -115,7 +117,7 @@ export class ResumedEvents {
     const reader = await this.open();
     while (this.ready.length === 0) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw CarrelError.unreachable(`the stream of events broke off: ${reason(cause)}`, cause);
+        throw this.given?.aborted ? cause : CarrelError.unreachable(`the stream of events broke off: ${reason(cause)}`, cause);
       });
       if (done) {
         return null;
@@ -381,7 +383,7 @@ export function running(transport: Transport, path: string, json: object, option
     const headers = accept(key === undefined ? null : seen);
     const either = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]);
     return transport.open("POST", path, { json, headers, query, idempotencyKey: key, signal: either });
-  }, last, key !== undefined);
+  }, last, key !== undefined, null, options.signal);
 }
 
 /**

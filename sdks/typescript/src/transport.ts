@@ -67,7 +67,7 @@ export class Transport {
     for (;;) {
       try {
         const response = await this.open(method, path, request);
-        const text = await whole(response, (r) => r.text());
+        const text = await whole(response, (r) => r.text(), request.signal);
         return text === "" ? null : JSON.parse(text);
       } catch (failure) {
         if (request.idempotencyKey === undefined || request.signal?.aborted) {
@@ -107,12 +107,16 @@ export class Transport {
   }
 }
 
-/** Reads all of an answer; one that breaks off is no answer. */
-export async function whole<T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> {
+/** Reads all of an answer; one that breaks off is no answer, unless it is the caller who gave it up. */
+export async function whole<T>(
+  response: Response,
+  read: (response: Response) => Promise<T>,
+  signal?: AbortSignal | undefined,
+): Promise<T> {
   try {
     return await read(response);
   } catch (cause) {
-    throw CarrelError.unreachable(`the answer broke off: ${reason(cause)}`, cause);
+    throw signal?.aborted ? cause : CarrelError.unreachable(`the answer broke off: ${reason(cause)}`, cause);
   }
 }
 

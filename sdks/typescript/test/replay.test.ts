@@ -91,6 +91,24 @@ test("text has whole characters", async () => {
   assert.equal(texts.join(""), "1€");
 });
 
+test("a stream that the caller aborts says so", async () => {
+  for (const idempotencyKey of [undefined, randomUUID()]) {
+    const abort = new AbortController();
+    const stream = await sandbox.execStream("echo one; sleep 60", { idempotencyKey, signal: abort.signal });
+    await assert.rejects(
+      async () => {
+        for await (const event of stream) {
+          if (event.kind === "output") {
+            abort.abort();
+          }
+        }
+      },
+      (failure: Error) => failure.name === "AbortError",
+    );
+    await stream.kill().catch(() => undefined);
+  }
+});
+
 test("a connection that held has all patience again", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   let asked = 0;

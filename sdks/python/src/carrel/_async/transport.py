@@ -41,7 +41,7 @@ class AsyncTransport:
         )
 
     async def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        return (await self._ask("GET", path, params=params)).json()
+        return self._parsed(await self._ask("GET", path, params=params))
 
     async def send(self, method: str, path: str, wire: Any = None, *, key: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
         """Sends JSON and reads JSON, if there is any. With a key also when the answer is lost."""
@@ -51,7 +51,7 @@ class AsyncTransport:
             response = await self._ask(method, path, content=content, headers=headers, params=params)
         else:
             response = await self._ask_again(method, path, content, {**headers, "Idempotency-Key": key})
-        return response.json() if response.content else None
+        return self._parsed(response) if response.content else None
 
     async def put(self, path: str, content: Content, params: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
         raw = {"Content-Type": "application/octet-stream", **(headers or {})}
@@ -62,7 +62,7 @@ class AsyncTransport:
     ) -> Any:
         """Sends bytes and reads JSON, if there is any."""
         response = await self._ask("POST", path, content=content, headers={"Content-Type": type}, params=params)
-        return response.json() if response.content else None
+        return self._parsed(response) if response.content else None
 
     async def open(
         self,
@@ -83,9 +83,9 @@ class AsyncTransport:
             response = await self._client.send(request, stream=True)
         except httpx.TransportError as e:
             raise self.unreachable(e) from e
-        if response.status_code >= 400:
+        if response.status_code >= 300:
             try:
-                raise await failure(response)
+                raise await self._failure(response)
             finally:
                 await response.aclose()
         return response
@@ -107,9 +107,28 @@ class AsyncTransport:
             response = await self._client.request(method, self.base + path, **request)
         except httpx.TransportError as e:
             raise self.unreachable(e) from e
-        if response.status_code >= 400:
-            raise await failure(response)
+        if response.status_code >= 300:
+            raise await self._failure(response)
         return response
+
+    async def _failure(self, response: httpx.Response) -> CarrelError:
+        if response.status_code >= 400:
+            return await failure(response)
+        return self._stranger(response, f"a redirect to {response.headers.get('Location', 'nowhere')}")
+
+    def _parsed(self, response: httpx.Response) -> Any:
+        try:
+            return response.json()
+        except ValueError as e:
+            raise self._stranger(response, f"{response.headers.get('Content-Type', 'something')} that is no JSON") from e
+
+    def _stranger(self, response: httpx.Response, answer: str) -> CarrelError:
+        return CarrelError.of(
+            "unknown",
+            f"{self.base} answers with {answer}",
+            status=response.status_code,
+            hint="something other than the server listens there or stands before it: pass the server's own url",
+        )
 
     async def _ask_again(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
         patience = Patience()

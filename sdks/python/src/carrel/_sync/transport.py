@@ -42,7 +42,7 @@ class Transport:
         )
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        return (self._ask("GET", path, params=params)).json()
+        return self._parsed(self._ask("GET", path, params=params))
 
     def send(self, method: str, path: str, wire: Any = None, *, key: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
         """Sends JSON and reads JSON, if there is any. With a key also when the answer is lost."""
@@ -52,7 +52,7 @@ class Transport:
             response = self._ask(method, path, content=content, headers=headers, params=params)
         else:
             response = self._ask_again(method, path, content, {**headers, "Idempotency-Key": key})
-        return response.json() if response.content else None
+        return self._parsed(response) if response.content else None
 
     def put(self, path: str, content: Content, params: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
         raw = {"Content-Type": "application/octet-stream", **(headers or {})}
@@ -63,7 +63,7 @@ class Transport:
     ) -> Any:
         """Sends bytes and reads JSON, if there is any."""
         response = self._ask("POST", path, content=content, headers={"Content-Type": type}, params=params)
-        return response.json() if response.content else None
+        return self._parsed(response) if response.content else None
 
     def open(
         self,
@@ -84,9 +84,9 @@ class Transport:
             response = self._client.send(request, stream=True)
         except httpx.TransportError as e:
             raise self.unreachable(e) from e
-        if response.status_code >= 400:
+        if response.status_code >= 300:
             try:
-                raise failure(response)
+                raise self._failure(response)
             finally:
                 response.close()
         return response
@@ -108,9 +108,28 @@ class Transport:
             response = self._client.request(method, self.base + path, **request)
         except httpx.TransportError as e:
             raise self.unreachable(e) from e
-        if response.status_code >= 400:
-            raise failure(response)
+        if response.status_code >= 300:
+            raise self._failure(response)
         return response
+
+    def _failure(self, response: httpx.Response) -> CarrelError:
+        if response.status_code >= 400:
+            return failure(response)
+        return self._stranger(response, f"a redirect to {response.headers.get('Location', 'nowhere')}")
+
+    def _parsed(self, response: httpx.Response) -> Any:
+        try:
+            return response.json()
+        except ValueError as e:
+            raise self._stranger(response, f"{response.headers.get('Content-Type', 'something')} that is no JSON") from e
+
+    def _stranger(self, response: httpx.Response, answer: str) -> CarrelError:
+        return CarrelError.of(
+            "unknown",
+            f"{self.base} answers with {answer}",
+            status=response.status_code,
+            hint="something other than the server listens there or stands before it: pass the server's own url",
+        )
 
     def _ask_again(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
         patience = Patience()

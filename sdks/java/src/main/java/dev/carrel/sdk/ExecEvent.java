@@ -1,6 +1,5 @@
 package dev.carrel.sdk;
 
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -27,14 +26,11 @@ public sealed interface ExecEvent {
    * Bytes as the program wrote them.
    *
    * @param next the offset to resume from, with {@link Sandbox#attach}
+   * @param text whole characters: one that is split comes with its last byte
    */
   // A byte array for speed; equality of events is of no use to anybody.
   @SuppressWarnings("ArrayRecordComponent")
-  record Output(Channel channel, byte[] bytes, long next) implements ExecEvent {
-    public String text() {
-      return new String(bytes, StandardCharsets.UTF_8);
-    }
-  }
+  record Output(Channel channel, byte[] bytes, long next, String text) implements ExecEvent {}
 
   /** Output that is no longer kept. */
   record Gap(long bytes) implements ExecEvent {}

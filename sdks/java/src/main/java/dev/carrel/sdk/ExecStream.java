@@ -5,6 +5,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.util.ArrayDeque;
 import java.util.Base64;
 import java.util.Deque;
+import java.util.EnumMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +23,7 @@ public final class ExecStream implements Iterable<ExecEvent>, AutoCloseable {
   private final ResumedEvents events;
   private volatile @Nullable String id;
   private final Deque<ExecEvent> first = new ArrayDeque<>();
+  private final Map<Channel, Characters> characters = new EnumMap<>(Channel.class);
 
   private ExecStream(
       Transport transport, String sandboxPath, ResumedEvents events, @Nullable String id) {
@@ -93,7 +95,11 @@ public final class ExecStream implements Iterable<ExecEvent>, AutoCloseable {
                   case "stdout" -> output(Channel.STDOUT, event);
                   case "stderr" -> output(Channel.STDERR, event);
                   case "queued" -> event.as(ExecEvent.Queued.class);
-                  case "gap" -> event.as(ExecEvent.Gap.class);
+                  case "gap" -> {
+                    // What comes next does not end what came last.
+                    characters.clear();
+                    yield event.as(ExecEvent.Gap.class);
+                  }
                   case "exited" -> {
                     var exited = event.as(ExecEvent.Exited.class);
                     id = exited.id();
@@ -105,9 +111,10 @@ public final class ExecStream implements Iterable<ExecEvent>, AutoCloseable {
                 });
   }
 
-  private static ExecEvent.Output output(Channel channel, ServerEvents.Event event) {
+  private ExecEvent.Output output(Channel channel, ServerEvents.Event event) {
     byte[] bytes = Base64.getDecoder().decode(event.as(Chunk.class).base64());
-    return new ExecEvent.Output(channel, bytes, event.id());
+    String text = characters.computeIfAbsent(channel, _ -> new Characters()).of(bytes);
+    return new ExecEvent.Output(channel, bytes, event.id(), text);
   }
 
   private record Chunk(String base64) {}

@@ -10,14 +10,15 @@ import org.jspecify.annotations.Nullable;
 final class ResumedEvents implements AutoCloseable {
   private final Opening opening;
   private final boolean resumable;
-  private final Patience patience = new Patience();
+  private final Patience patience;
   private volatile ServerEvents events;
   private volatile boolean closed;
   private long seen;
   private boolean started;
   private boolean over;
 
-  private ResumedEvents(Opening opening, boolean resumable, long seen) {
+  private ResumedEvents(Opening opening, boolean resumable, long seen, Patience patience) {
+    this.patience = patience;
     this.opening = opening;
     this.resumable = resumable;
     this.seen = seen;
@@ -26,14 +27,18 @@ final class ResumedEvents implements AutoCloseable {
 
   /** One that ends with its connection. */
   static ResumedEvents once(Opening opening) {
-    return new ResumedEvents(opening, false, 0);
+    return new ResumedEvents(opening, false, 0, new Patience());
   }
 
   /**
    * @param seen the id of the last event that came already
    */
   static ResumedEvents resumable(Opening opening, long seen) {
-    return new ResumedEvents(opening, true, seen);
+    return resumable(opening, seen, new Patience());
+  }
+
+  static ResumedEvents resumable(Opening opening, long seen, Patience patience) {
+    return new ResumedEvents(opening, true, seen, patience);
   }
 
   /** Asks for the events after the one with this id. */
@@ -84,6 +89,7 @@ final class ResumedEvents implements AutoCloseable {
     while (true) {
       try {
         ServerEvents opened = opening.after(seen);
+        patience.opened();
         if (closed) {
           opened.close();
         }

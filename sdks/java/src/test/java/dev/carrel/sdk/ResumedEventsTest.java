@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class ResumedEventsTest {
@@ -57,6 +59,24 @@ class ResumedEventsTest {
 
     assertThat(all(events)).containsExactly("stdout a");
     assertThat(asked).hasSize(1);
+  }
+
+  @Test
+  void aConnectionThatHeldHasAllPatienceAgain() {
+    var hours = new AtomicLong();
+    var patience = new Patience(() -> Duration.ofHours(hours.getAndIncrement()).toNanos());
+    ResumedEvents.Opening opening =
+        after -> {
+          asked.add(after);
+          String text =
+              asked.size() < 40 ? "" : "event: failure\ndata: {\"code\":\"forbidden\"}\n\n";
+          return new ServerEvents(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
+        };
+    ResumedEvents events = ResumedEvents.resumable(opening, 0, patience);
+
+    assertThatThrownBy(() -> events.next(null))
+        .isInstanceOfSatisfying(
+            CarrelException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.FORBIDDEN));
   }
 
   @Test

@@ -11,22 +11,23 @@ const PROPERTIES = `function () {
   return [...names].join('\\n');
 }`;
 
+// In a box without a prototype, like every value of a promise here: code may have given objects a `then`.
 async function namesOf(post, expression) {
-  const answer = await post('Runtime.evaluate', { expression, throwOnSideEffect: true, silent: true, objectGroup: 'complete' });
-  if (answer.exceptionDetails) return [];
+  const { answer } = await post('Runtime.evaluate', { expression, throwOnSideEffect: true, silent: true, objectGroup: 'complete' });
+  if (answer.exceptionDetails) return { __proto__: null, names: [] };
   const remote = answer.result;
   const call = { functionDeclaration: PROPERTIES, returnByValue: true, silent: true };
   if (remote.objectId === undefined) {
-    const boxed = await post('Runtime.evaluate', { expression: `Object(${expression})`, throwOnSideEffect: true, objectGroup: 'complete' });
-    if (boxed.exceptionDetails || boxed.result.objectId === undefined) return [];
+    const { answer: boxed } = await post('Runtime.evaluate', { expression: `Object(${expression})`, throwOnSideEffect: true, objectGroup: 'complete' });
+    if (boxed.exceptionDetails || boxed.result.objectId === undefined) return { __proto__: null, names: [] };
     remote.objectId = boxed.result.objectId;
   }
-  const names = await post('Runtime.callFunctionOn', { ...call, objectId: remote.objectId });
+  const { answer: names } = await post('Runtime.callFunctionOn', { ...call, objectId: remote.objectId });
   await post('Runtime.releaseObjectGroup', { objectGroup: 'complete' });
-  return String(names.result.value ?? '').split('\n');
+  return { __proto__: null, names: String(names.result.value ?? '').split('\n') };
 }
 
-// { start, end, words } for the name that ends at the byte `cursor`.
+// { found: { start, end, words } } for the name that ends at the byte `cursor`.
 async function matches(post, code, cursor) {
   const before = code.subarray(0, cursor).toString('utf8');
   const word = /[\w$.\u0080-\uffff]*$/.exec(before)[0];
@@ -34,13 +35,14 @@ async function matches(post, code, cursor) {
   const stem = word.slice(dot + 1);
   let names;
   if (dot > 0) {
-    names = await namesOf(post, word.slice(0, dot));
+    names = (await namesOf(post, word.slice(0, dot))).names;
   } else {
-    const lexical = await post('Runtime.globalLexicalScopeNames', {});
-    names = [...lexical.names, ...(await namesOf(post, 'globalThis'))];
+    const { answer: lexical } = await post('Runtime.globalLexicalScopeNames', {});
+    names = [...lexical.names, ...(await namesOf(post, 'globalThis')).names];
   }
   const words = [...new Set(names)].filter((name) => name.startsWith(stem) && /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name));
-  return { start: cursor - Buffer.byteLength(stem), end: cursor, words: words.sort().slice(0, MAX_WORDS) };
+  const found = { start: cursor - Buffer.byteLength(stem), end: cursor, words: words.sort().slice(0, MAX_WORDS) };
+  return { __proto__: null, found };
 }
 
 module.exports = { matches };

@@ -6,7 +6,16 @@
 // that `import` (which V8 refuses outside modules) is handed to modules.cjs.
 
 // Kept from the start, here and in the other files: code may put its own in their place (bluebird, the clocks of tests).
-const { Atomics, Buffer, Int32Array, Object, Promise, SharedArrayBuffer, String, Symbol, process, setImmediate } = globalThis;
+const { Atomics, Buffer, Int32Array, Object, Promise, RangeError, SharedArrayBuffer, String, Symbol, process, setImmediate } = globalThis;
+// The way of a request through this file looks up no method that code may have replaced: no iterators, no `then`.
+const { allocUnsafe, concat, from } = Buffer;
+const method = Function.prototype.bind.bind(Function.prototype.call);
+const decode = method(Buffer.prototype.toString);
+const subarray = method(Buffer.prototype.subarray);
+const matches = method(RegExp.prototype.test);
+const includes = method(Array.prototype.includes);
+const listeners = method(process.listeners);
+const listen = method(process.on);
 const { writeSync } = require('node:fs');
 const inspector = require('node:inspector');
 const net = require('node:net');
@@ -35,25 +44,39 @@ let watchdog = null; // started with the kernel; the first cell waits until it w
 // ---- frames
 
 function u32(number) {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32LE(number >>> 0);
+  const bytes = allocUnsafe(4);
+  for (let i = 0; i < 4; i++) bytes[i] = number >>> (8 * i);
+  return bytes;
+}
+
+function u32At(bytes, at) {
+  if (at + 4 > bytes.length) throw new RangeError('a request that is cut short');
+  return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+}
+
+function byte(number) {
+  const bytes = allocUnsafe(1);
+  bytes[0] = number;
   return bytes;
 }
 
 function text(value) {
-  const bytes = Buffer.from(value, 'utf8');
-  return Buffer.concat([u32(bytes.length), bytes]);
+  const bytes = from(value, 'utf8');
+  return concat([u32(bytes.length), bytes]);
 }
 
 function bundleBytes(bundle) {
   const parts = [u32(bundle.length)];
-  for (const [mime, data] of bundle) parts.push(text(mime), u32(data.length), data);
-  return Buffer.concat(parts);
+  for (let i = 0; i < bundle.length; i++) {
+    const data = bundle[i][1];
+    parts[i + 1] = concat([text(bundle[i][0]), u32(data.length), data]);
+  }
+  return concat(parts);
 }
 
 function frame(type, ...parts) {
-  const payload = Buffer.concat(parts);
-  return Buffer.concat([u32(payload.length), Buffer.of(type), payload]);
+  const payload = concat(parts);
+  return concat([u32(payload.length), byte(type), payload]);
 }
 
 function writeAll(fd, bytes) {
@@ -68,8 +91,8 @@ function writeAll(fd, bytes) {
   }
 }
 
-function send(type, ...parts) {
-  writeAll(EVENTS, frame(type, ...parts));
+function send(bytes) {
+  writeAll(EVENTS, bytes);
 }
 
 // ---- what user code finds
@@ -97,7 +120,7 @@ function replaceStreams() {
       configurable: true, enumerable: true, get: () => (stream ??= streamTo(fd)),
     });
   }
-  const sink = (fd) => ({ write: (chunk) => { writeAll(fd, Buffer.from(String(chunk), 'utf8')); return true; } });
+  const sink = (fd) => ({ write: (chunk) => { writeAll(fd, from(String(chunk), 'utf8')); return true; } });
   globalThis.console = new console.Console({ stdout: sink(1), stderr: sink(2), ignoreErrors: false });
   globalThis.console.Console = console.Console;
 }
@@ -117,7 +140,7 @@ function prepareGlobals() {
   defineGlobal('__dirname', here);
   defineGlobal('display', (...values) => {
     if (current?.silent) return;
-    for (const value of values) send(DISPLAY, u32(current ? current.id : 0), bundleBytes(rich.displayed(value)));
+    for (const value of values) send(frame(DISPLAY, u32(current ? current.id : 0), bundleBytes(rich.displayed(value))));
   });
   // The way back for values: the inspector's answers carry handles, not the objects themselves.
   Object.defineProperty(globalThis, Symbol.for('carrel.take'), { value: (value) => { taken = value; } });
@@ -131,7 +154,7 @@ function prepareGlobals() {
 function reportAsync(reason) {
   const { type, message, stack } = describeError(reason);
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line)).join('\n');
-  writeAll(2, Buffer.from(`[async ${type}] ${message}\n${frames && frames + '\n'}`));
+  writeAll(2, from(`[async ${type}] ${message}\n${frames && frames + '\n'}`));
 }
 
 // ---- interrupts
@@ -143,11 +166,12 @@ function onInterrupt() {
 }
 
 function keepHandlers() {
-  for (const [event, handler] of [
-    ['uncaughtException', reportAsync], ['unhandledRejection', reportAsync],
-  ]) {
-    if (!process.listeners(event).includes(handler)) process.on(event, handler);
-  }
+  keepHandler('uncaughtException');
+  keepHandler('unhandledRejection');
+}
+
+function keepHandler(event) {
+  if (!includes(listeners(process, event), reportAsync)) listen(process, event, reportAsync);
 }
 
 // ---- a cell
@@ -155,31 +179,32 @@ function keepHandlers() {
 function post(method, parameters) {
   return new Promise((resolve, reject) => {
     session.post(method, parameters, (error, answer) => {
-      if (error === null) resolve(answer);
+      if (error === null) resolve({ __proto__: null, answer });
       // Stopped by the watchdog, which reports it and so ends the cell.
       else if (!/terminated/.test(error.message)) reject(new Error(error.message));
     });
   });
 }
 
-// In a box, here and below: a promise that is fulfilled with a value looks for its `then`, and a Proxy may object.
+// In a box, here and below: a promise that is fulfilled with a value looks for its `then`, and a Proxy may object. The box has no
+// prototype, in which code may have put one.
 async function valueOf(remote) {
-  if (remote.objectId === undefined) return { value: rich.primitive(remote) };
+  if (remote.objectId === undefined) return { __proto__: null, value: rich.primitive(remote) };
   await post('Runtime.callFunctionOn', {
     functionDeclaration: 'function (value) { globalThis[Symbol.for("carrel.take")](value); }',
     objectId: remote.objectId,
     arguments: [{ objectId: remote.objectId }],
     silent: true,
   });
-  const box = { value: taken };
+  const box = { __proto__: null, value: taken };
   taken = undefined;
   return box;
 }
 
 // { value } or { error, details }
 async function evaluate(source, name) {
-  const expression = /\b(im|ex)port\b/.test(source) ? require('./modules.cjs').rewrite(source) : source;
-  const answer = await post('Runtime.evaluate', {
+  const expression = matches(/\b(im|ex)port\b/, source) ? require('./modules.cjs').rewrite(source) : source;
+  const { answer } = await post('Runtime.evaluate', {
     expression: `${expression}\n//# sourceURL=${name}`,
     replMode: true,
     silent: true,
@@ -188,25 +213,33 @@ async function evaluate(source, name) {
   if (answer.exceptionDetails) {
     const details = answer.exceptionDetails;
     const thrown = details.exception ? await valueOf(details.exception) : { value: details.text };
-    return { error: thrown.value, details };
+    return { __proto__: null, error: thrown.value, details };
   }
   const { value } = await valueOf(answer.result);
-  return { value: isPromise(value) ? await value : value };
+  return { __proto__: null, value: isPromise(value) ? await value : value };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 async function runCell(request, source) {
+  try {
+    conclude(request, await outcomeOf(request, source));
+  } catch (error) {
+    protocolFailure(error);
+  }
+}
+
+async function outcomeOf(request, source) {
   const name = `carrel-cell-${request.number}`;
   try {
     const outcome = await evaluate(source, name);
-    if ('error' in outcome) return { failure: describeError(outcome.error, outcome.details, source, request.number) };
+    if ('error' in outcome) return { __proto__: null, failure: describeError(outcome.error, outcome.details, source, request.number) };
     // One turn of the event loop: callbacks that are due already belong to this cell.
     await turn();
-    if (outcome.value === undefined || request.silent) return { events: [] };
-    return { events: [frame(RESULT, u32(request.id), bundleBytes(rich.result(outcome.value)))] };
+    if (outcome.value === undefined || request.silent) return { __proto__: null, events: [] };
+    return { __proto__: null, events: [frame(RESULT, u32(request.id), bundleBytes(rich.result(outcome.value)))] };
   } catch (error) {
-    return { failure: describeError(error) };
+    return { __proto__: null, failure: describeError(error) };
   } finally {
     session.post('Runtime.releaseObjectGroup', { objectGroup: name });
   }
@@ -220,7 +253,7 @@ async function execute(id, flags, source) {
   const request = { id, silent: (flags & SILENT) !== 0, number: ++cells };
   current = request;
   watchdog.begin(request.number);
-  runCell(request, source).then((outcome) => conclude(request, outcome));
+  runCell(request, source);
 }
 
 // Ends a cell, once. Stopped in the middle of end() it is called again by the watchdog's report.
@@ -235,28 +268,31 @@ function conclude(request, outcome) {
     const { type, message, stack } = outcome.failure;
     finish(id, FAILED, frame(ERROR, u32(id), text(type), text(message), text(stack)));
   } else {
-    finish(id, OK, ...outcome.events);
+    finish(id, OK, concat(outcome.events));
   }
 }
 
-function finish(id, status, ...events) {
+function finish(id, status, events = allocUnsafe(0)) {
   current = null;
   keepHandlers();
-  writeAll(EVENTS, Buffer.concat([...events, frame(DONE, u32(id), Buffer.of(status))]));
+  send(concat([events, frame(DONE, u32(id), byte(status))]));
   serving = false;
   if (waiting.length > 0) setImmediate(serveNext);
 }
 
-function complete(id, cursor, code) {
+async function complete(id, cursor, code) {
   const request = { id, silent: true };
   current = request;
-  require('./complete.cjs')
-    .matches(post, code, cursor)
-    .catch(() => ({ start: cursor, end: cursor, words: [] }))
-    .then(({ start, end, words }) => {
-      const event = frame(COMPLETIONS, u32(id), u32(start), u32(end), u32(words.length), ...words.map(text));
-      conclude(request, { events: [event] });
-    });
+  let found = { start: cursor, end: cursor, words: [] };
+  try {
+    found = (await require('./complete.cjs').matches(post, code, cursor)).found;
+  } catch {
+    // Asking what there is has failed: there are no completions.
+  }
+  const words = [];
+  for (let i = 0; i < found.words.length; i++) words[i] = text(found.words[i]);
+  const event = frame(COMPLETIONS, u32(id), u32(found.start), u32(found.end), u32(words.length), concat(words));
+  conclude(request, { __proto__: null, events: [event] });
 }
 
 // The environment of a user who came after the start.
@@ -264,13 +300,13 @@ function bind(id, payload) {
   const strings = [];
   let at = 8;
   while (at < payload.length) {
-    const end = at + 4 + payload.readUInt32LE(at);
+    const end = at + 4 + u32At(payload, at);
     if (end > payload.length) throw new Error('a malformed BIND');
-    strings.push(payload.toString('utf8', at + 4, end));
+    strings[strings.length] = decode(payload, 'utf8', at + 4, end);
     at = end;
   }
   const malformed = (text, i) => text.includes('\0') || (i % 2 === 0 && (text === '' || text.includes('=')));
-  if (strings.length !== 2 * payload.readUInt32LE(4) || strings.some(malformed)) throw new Error('a malformed BIND');
+  if (strings.length !== 2 * u32At(payload, 4) || strings.some(malformed)) throw new Error('a malformed BIND');
   for (let i = 0; i < strings.length; i += 2) process.env[strings[i]] = strings[i + 1];
   finish(id, OK);
 }
@@ -278,11 +314,11 @@ function bind(id, payload) {
 // ---- requests
 
 async function serveRequest(type, payload) {
-  const id = payload.readUInt32LE(0);
+  const id = u32At(payload, 0);
   if (type === EXECUTE) {
-    await execute(id, payload.readUInt32LE(4), payload.toString('utf8', 12));
+    await execute(id, u32At(payload, 4), decode(payload, 'utf8', 12));
   } else if (type === COMPLETE) {
-    complete(id, payload.readUInt32LE(4), payload.subarray(12));
+    complete(id, u32At(payload, 4), subarray(payload, 12));
   } else if (type === PING) {
     finish(id, OK, frame(PONG, u32(id)));
   } else if (type === BIND) {
@@ -299,20 +335,29 @@ async function serveRequest(type, payload) {
 function serveNext() {
   if (serving || waiting.length === 0) return;
   let size = 0;
-  for (const chunk of waiting) size += chunk.length;
+  for (let i = 0; i < waiting.length; i++) size += waiting[i].length;
   if (size < 9) return;
-  if (waiting[0].length < 5) waiting = [Buffer.concat(waiting)];
-  const length = waiting[0].readUInt32LE(0);
+  if (waiting[0].length < 5) waiting = [concat(waiting)];
+  const length = u32At(waiting[0], 0);
   if (length < 4 || length > MAX_FRAME) return protocolFailure(`a request of ${length} bytes`);
   if (size < 5 + length) return;
-  const request = Buffer.concat(waiting);
-  waiting = request.length > 5 + length ? [request.subarray(5 + length)] : [];
+  const request = concat(waiting);
+  waiting = request.length > 5 + length ? [subarray(request, 5 + length)] : [];
   serving = true;
-  serveRequest(request[4], request.subarray(5, 5 + length)).catch(protocolFailure);
+  serveWhole(request[4], subarray(request, 5, 5 + length));
 }
 
+async function serveWhole(type, payload) {
+  try {
+    await serveRequest(type, payload);
+  } catch (error) {
+    protocolFailure(error);
+  }
+}
+
+// Also when code has left nothing that the kernel could go on with: the context ends, and whoever asked is told.
 function protocolFailure(error) {
-  writeAll(2, Buffer.from(`kernel: ${cleanStack(String(error?.stack ?? error))}\n`));
+  writeAll(2, from(`kernel: ${cleanStack(String(error?.stack ?? error))}\n`));
   exit(70);
 }
 
@@ -328,12 +373,12 @@ function serve() {
   keepHandlers();
   const requests = new net.Socket({ fd: REQUESTS, readable: true, writable: false });
   requests.on('data', (chunk) => {
-    waiting.push(chunk);
+    waiting[waiting.length] = chunk;
     serveNext();
   });
   requests.on('end', () => exit(0));
   requests.on('error', protocolFailure);
-  send(READY, text('node'), text(process.versions.node), text('plain'));
+  send(frame(READY, text('node'), text(process.versions.node), text('plain')));
 }
 
 serve();

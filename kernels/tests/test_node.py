@@ -18,6 +18,29 @@ class NodeKernel(Bindings, KernelCase):
 
     # ---- values
 
+    # ---- what code may break
+
+    def test_prototypes_that_code_breaks_are_its_own_loss(self):
+        for broken in (
+            "Array.prototype.push = Array.prototype.includes = Array.prototype[Symbol.iterator] = null",
+            "Promise.prototype.then = () => {}; Promise.prototype.catch = null",
+            "Buffer.concat = Buffer.from = Buffer.prototype.readUInt32LE = Buffer.prototype.toString = null",
+            "RegExp.prototype.test = null",
+        ):
+            with self.subTest(broken), Kernel("node") as kernel:
+                kernel.run("var x = 41")
+                kernel.run(broken + "; 0")
+                self.assertEqual(kernel.run("if (x !== 41) throw x").status, "ok")
+                self.assertEqual(kernel.run("throw 1").status, "error")
+                self.assertTrue(kernel.ping().pong)
+
+    def test_what_leaves_nothing_to_go_on_with_ends_the_context(self):
+        with Kernel("node") as kernel:
+            with self.assertRaises(Died) as died:
+                kernel.run("Promise.prototype.constructor = null")
+                kernel.run("1")
+            self.assertEqual(died.exception.code, 70)
+
     def test_values_of_every_kind_are_shown(self):
         for code, expected in (
             ("null", "null"), ("-0", "-0"), ("NaN", "NaN"), ("10n", "10n"), ("Symbol('s')", "Symbol(s)"), ("''", ""),

@@ -3,11 +3,12 @@
  * bash runs interactively, though without a terminal: only so does SIGINT bring it back to its top level with all state
  * kept, where a script would die. It reads commands from a pipe on its standard input. Cell 7 arrives there as
  *
- *     { builtin printf '+7\0' >&63; } 2>/dev/null; builtin eval '…' </dev/null 63>&-; { builtin printf '7 %d\0' "$?" >&63; … } 2>/dev/null
+ *     { \builtin printf '+7\0' >&63; } &>/dev/null; \builtin eval '…' </dev/null 63>&-; { \builtin printf '7 %d\0' "$?" >&63; … } &>/dev/null
  *
  * so the code has an empty standard input, runs at the top level (cd, variables, functions, traps and redirections by exec
  * live on), and neither it nor its children hold the pipe that tells the end of the cell. The braces keep our own commands out of
- * the trace of `set -x`. An interactive bash prompts before each line that it reads, into the streams of the next cell: so the end of
+ * the trace of `set -x`, and what a trap on DEBUG says to them out of the output. Code may hide `builtin` and `printf` behind functions
+ * and aliases, or disable them: before each cell they are brought back. An interactive bash prompts before each line that it reads, into the streams of the next cell: so the end of
  * the line takes back whatever prompt the code has set, as `activate` of Python's venv does.
  *
  * SIGINT makes bash drop the line that it runs or is just reading; what is left of a line half read would run as a command.
@@ -48,11 +49,17 @@ enum {
 /* Begins a line, and with an empty one: after a cell that ends within quotes bash would take the `{` for a command. */
 #define GROUP "\n{ "
 /* Ends a line: what came since the last `{` is not traced. */
-#define QUIETLY " } 2>/dev/null\n"
+#define QUIETLY " } >/dev/null 2>&1\n"
+/* What code may have hidden; only after the status of a cell has been kept. */
+#define UNHIDDEN "\\unset -f builtin enable || \\:; \\enable builtin printf eval set unset : || \\:; "
+/* Tells the status of a cell. */
+#define REPORT(name) \
+    "for __carrel_status in \"$?\"; do " UNHIDDEN "\\builtin printf '" name " %%d\\0' \"$__carrel_status\" >&63; done;" \
+    " \\builtin unset -v __carrel_status || \\builtin :;"
 /* Nor follow prompts, echoes or a log-out. What is read-only cannot be unset; to assign to it would be fatal under `set -e`. */
 #define WITHOUT_PROMPT \
-    " builtin set +v; builtin unset -v TMOUT || builtin :;" \
-    " builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || builtin :;" QUIETLY
+    " \\builtin set +v; \\builtin unset -v TMOUT || \\builtin :;" \
+    " \\builtin unset -v PROMPT_COMMAND PS0 PS1 PS2 && PS1= PS2= || \\builtin :;" QUIETLY
 
 static pid_t shell;
 static int shell_input;  /* commands to bash */
@@ -216,9 +223,9 @@ milliseconds(void)
 static void
 follow_interrupt(int number)
 {
-    char lines[384];
+    char lines[768];
     memset(lines, '\n', 80);
-    snprintf(lines + 80, sizeof lines - 80, "{ builtin printf '%u.%d %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell, number);
+    snprintf(lines + 80, sizeof lines - 80, "{ " REPORT("%u.%d") WITHOUT_PROMPT, cell, number);
     tell_shell(lines, strlen(lines));
 }
 
@@ -357,10 +364,10 @@ execute(uint32_t id, const char *code, size_t size)
         send_events(&out);
         return;
     }
-    char begin[96], end[320];
+    char begin[256], end[640];
     cell++;
-    snprintf(begin, sizeof begin, GROUP "builtin printf '+%u\\0' >&63; } 2>/dev/null; builtin eval ", cell);
-    snprintf(end, sizeof end, " </dev/null 63>&-; { builtin printf '%u %%d\\0' \"$?\" >&63;" WITHOUT_PROMPT, cell);
+    snprintf(begin, sizeof begin, GROUP UNHIDDEN "\\builtin printf '+%u\\0' >&63; } >/dev/null 2>&1; \\builtin eval ", cell);
+    snprintf(end, sizeof end, " </dev/null 63>&-; { " REPORT("%u") WITHOUT_PROMPT, cell);
     struct buffer command = {0};
     append(&command, begin, strlen(begin));
     append_quoted(&command, code, size);
@@ -407,13 +414,13 @@ complete(uint32_t id, uint32_t cursor, const char *code, size_t size)
     while (start > 0 && strchr(" \t\n;|&(){}<>\"'=`", code[start - 1]) == NULL)
         start--;
     int variable = start < cursor && code[start] == '$';
-    char begin[96], mark[16];
+    char begin[256], mark[16];
     snprintf(mark, sizeof mark, "%u:", ++cell);
-    snprintf(begin, sizeof begin, GROUP "builtin printf '%s' >&63; compgen %s -- ", mark, variable ? "-v -P '$'" : "-c -f");
+    snprintf(begin, sizeof begin, GROUP UNHIDDEN "\\builtin printf '%s' >&63; \\builtin compgen %s -- ", mark, variable ? "-v -P '$'" : "-c -f");
     struct buffer command = {0};
     append(&command, begin, strlen(begin));
     append_quoted(&command, code + start + variable, cursor - start - (uint32_t)variable);
-    static const char end[] = " </dev/null >&63; builtin printf '\\0' >&63;" QUIETLY;
+    static const char end[] = " </dev/null >&63; \\builtin printf '\\0' >&63;" QUIETLY;
     append(&command, end, sizeof end - 1);
     char *words = ask_shell(&command, mark);
     struct buffer payload = {0}, out = {0};
@@ -454,7 +461,7 @@ bind_environment(uint32_t id, const char *payload, size_t size)
     struct buffer command = {0}, out = {0};
     unsigned char status = OK;
     size_t at = 8;
-    append(&command, GROUP, sizeof GROUP - 1);
+    append(&command, GROUP UNHIDDEN, sizeof GROUP UNHIDDEN - 1);
     for (uint32_t left = u32_at(payload + 4); left > 0; left--) {
         size_t name_size, value_size;
         const char *name = string_at(payload, size, &at, &name_size);
@@ -464,7 +471,7 @@ bind_environment(uint32_t id, const char *payload, size_t size)
         if (!is_identifier(name, name_size)) {
             status = FAILED;
         } else if (!is_own_variable(name, name_size)) {
-            append(&command, "builtin export ", 15);
+            append(&command, "\\builtin export ", 16);
             append(&command, name, name_size);
             append(&command, "=", 1);
             append_quoted(&command, value, value_size);
@@ -475,7 +482,7 @@ bind_environment(uint32_t id, const char *payload, size_t size)
         malformed_request();
     char mark[32], end[96];
     snprintf(mark, sizeof mark, "%u=", ++cell);
-    snprintf(end, sizeof end, "builtin printf '%s\\0' >&63;" QUIETLY, mark);
+    snprintf(end, sizeof end, "\\builtin printf '%s\\0' >&63;" QUIETLY, mark);
     append(&command, end, strlen(end));
     free(ask_shell(&command, mark));
     add_done(&out, id, status);
@@ -487,7 +494,7 @@ bind_environment(uint32_t id, const char *payload, size_t size)
 static void
 shut_down(void)
 {
-    static const char hang_up[] = "builtin kill -s HUP $$\n";
+    static const char hang_up[] = "\\builtin kill -s HUP $$\n";
     tell_shell(hang_up, sizeof hang_up - 1);
     for (int64_t end = milliseconds() + EXIT_GRACE_MS, left; (left = end - milliseconds()) > 0;) {
         struct pollfd report = {.fd = shell_report, .events = POLLIN};

@@ -15,6 +15,30 @@ class BashKernel(Bindings, KernelCase):
     def of_child(self):
         return "env -0 > child"
 
+    # ---- what code may break
+
+    def test_what_hides_builtins_is_the_loss_of_one_cell(self):
+        for hidden in (
+            "builtin() { :; }",
+            "printf() { :; }",
+            "alias builtin=false printf=false eval=false",
+            "enable -n builtin",
+            "enable -n printf eval",
+            "set -e; readonly -f builtin 2>/dev/null || true; enable -n builtin printf",
+        ):
+            with self.subTest(hidden), Kernel("bash") as kernel:
+                kernel.run("x=41")
+                self.assertEqual(kernel.run(hidden).status, "ok")
+                self.assertEqual(kernel.run("echo $((x + 1))").out, "42\n")
+                self.assertIn("printf", kernel.complete("print")[2])
+                self.assertEqual(kernel.bind({"LATE": "one"}).status, "ok")
+
+    def test_traps_on_debug_say_nothing_of_the_kernels_own_commands(self):
+        with Kernel("bash") as kernel:
+            kernel.run("trap 'echo before' DEBUG")
+            self.assertEqual(kernel.run("echo one").out.splitlines()[-2:], ["before", "one"])
+            self.assertEqual(kernel.run("trap - DEBUG; echo two").out.splitlines()[-1], "two")
+
     def test_names_that_bash_cannot_have_are_refused_and_the_others_set(self):
         with Kernel("bash") as kernel:
             for name in ("a.b", "1st", "a[$(touch evaluated)]", "é", "x y"):

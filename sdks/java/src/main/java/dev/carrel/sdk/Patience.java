@@ -33,7 +33,8 @@ final class Patience {
 
   /** Returns when it is time to try again; throws the failure when trying again is no use. */
   void afterFailure(CarrelException failure) {
-    if (opened != null && clock.getAsLong() - opened > IN_ALL.toNanos()) {
+    Long since = opened;
+    if (since != null && clock.getAsLong() - since > IN_ALL.toNanos()) {
       // It held, though nothing may have come: the next one has all patience again.
       reset();
     }

@@ -327,6 +327,19 @@ public final class Exchange {
     response.send();
   }
 
+  /** Ends a handler that would now begin to write what nobody asked for. */
+  private CloseConnectionException headAlone(int newStatus, long length) {
+    closing = true;
+    if (length < 0) {
+      // The web server would say that its length is 0.
+      stream(newStatus);
+    } else {
+      headersOnly(newStatus, length);
+      response.commit();
+    }
+    return hangUp();
+  }
+
   /**
    * An answer that is written bit by bit. One that is not written to its end must throw, so that
    * the client sees a broken connection rather than a short answer.
@@ -334,6 +347,9 @@ public final class Exchange {
    * @param length negative when it is not known
    */
   public OutputStream output(int newStatus, long length) {
+    if (isHead()) {
+      throw headAlone(newStatus, length);
+    }
     if (length >= 0) {
       response.header(HeaderNames.CONTENT_LENGTH, Long.toString(length));
     }
@@ -385,6 +401,9 @@ public final class Exchange {
     response.header(HeaderNames.CONTENT_TYPE, "text/event-stream");
     response.header(HeaderNames.CACHE_CONTROL, "no-store");
     response.header(HeaderNames.create("X-Accel-Buffering"), "no");
+    if (isHead()) {
+      throw headAlone(200, -1);
+    }
     status = 200;
     response.status(Status.OK_200);
     connection.watched();

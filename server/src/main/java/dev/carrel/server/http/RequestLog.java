@@ -43,7 +43,9 @@ public final class RequestLog {
     }
     var line =
         LOG.atInfo()
-            .addKeyValue("method", route == null ? printable(method) : route.method())
+            .addKeyValue(
+                "method",
+                route == null || method.equals("HEAD") ? printable(method) : route.method())
             .addKeyValue("route", route == null ? "none" : route.template())
             .addKeyValue("status", exchange.status())
             .addKeyValue("micros", nanos / 1000)

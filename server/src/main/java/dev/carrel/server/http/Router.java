@@ -7,27 +7,32 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the route of a path. Segments are told apart before they are decoded, so an encoded slash
  * or dot can never choose the route. (Helidon's own routing matches the decoded, normalised path.)
+ * Where there is a GET there is a HEAD.
  *
  * <p>Filled by one thread, then read by many.
  */
 public final class Router {
   private static final int MAX_SEGMENTS = 256;
+  private static final String GET = "GET";
+  private static final String HEAD = "HEAD";
 
   private final Node root = new Node();
   private final List<Route> routes = new ArrayList<>();
 
   public Router get(String template, Handler handler) {
-    return add("GET", template, Access.TOKEN, handler);
+    return add(GET, template, Access.TOKEN, handler);
   }
 
   public Router head(String template, Handler handler) {
-    return add("HEAD", template, Access.TOKEN, handler);
+    return add(HEAD, template, Access.TOKEN, handler);
   }
 
   public Router post(String template, Handler handler) {
@@ -48,7 +53,7 @@ public final class Router {
 
   /** A page that needs no token. */
   public Router open(String template, Handler handler) {
-    return add("GET", template, Access.OPEN, handler);
+    return add(GET, template, Access.OPEN, handler);
   }
 
   /** One that sees to its own kind of token. */
@@ -108,6 +113,9 @@ public final class Router {
   private static Match found(
       Node node, String method, String rawPath, Map<String, String> parameters, List<String> rest) {
     Route route = node.methods.get(method);
+    if (route == null && method.equals(HEAD)) {
+      route = node.methods.get(GET);
+    }
     if (route == null) {
       route = node.methods.get(Route.ANY);
     }
@@ -118,7 +126,15 @@ public final class Router {
       throw HttpProblem.notFound(Text.printable(rawPath, 200));
     }
     throw HttpProblem.methodNotAllowed(
-        Text.printable(method, 16), String.join(", ", node.methods.keySet()));
+        Text.printable(method, 16), String.join(", ", allowed(node)));
+  }
+
+  private static Set<String> allowed(Node node) {
+    var methods = new TreeSet<>(node.methods.keySet());
+    if (methods.contains(GET)) {
+      methods.add(HEAD);
+    }
+    return methods;
   }
 
   private static List<String> split(String rawPath) {

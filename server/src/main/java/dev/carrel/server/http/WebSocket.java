@@ -121,10 +121,11 @@ public final class WebSocket {
 
   /** Whether the request wants one. */
   static boolean isWanted(Exchange exchange) {
-    return exchange
-        .header(HeaderNames.UPGRADE)
-        .filter(protocol -> protocol.strip().toLowerCase(Locale.ROOT).equals("websocket"))
-        .isPresent();
+    return exchange.method().equals("GET")
+        && exchange
+            .header(HeaderNames.UPGRADE)
+            .filter(protocol -> protocol.strip().toLowerCase(Locale.ROOT).equals("websocket"))
+            .isPresent();
   }
 
   /**

@@ -44,13 +44,20 @@ class RouterTest {
   }
 
   @Test
+  void whereThereIsAGetThereIsAHead() {
+    assertThat(router.match("HEAD", "/things").route().method()).isEqualTo("GET");
+    router.head("/things/{id}", exchange -> {});
+    assertThat(router.match("HEAD", "/things/7").route().method()).isEqualTo("HEAD");
+  }
+
+  @Test
   void anotherMethodIsToldWhichThereAre() {
     assertThatThrownBy(() -> router.match("DELETE", "/things"))
         .isInstanceOfSatisfying(
             HttpProblem.class,
             problem -> {
               assertThat(problem.status()).isEqualTo(405);
-              assertThat(problem.headerValue()).isEqualTo("GET, POST");
+              assertThat(problem.headerValue()).isEqualTo("GET, HEAD, POST");
             });
   }
 

@@ -104,8 +104,31 @@ class AccessTest {
     assertThat(unknown.code()).isEqualTo("not_found");
     Answer method = server.delete("/api/v1/sandboxes");
     assertThat(method.status()).isEqualTo(405);
-    assertThat(method.header("Allow")).isEqualTo("GET, POST");
+    assertThat(method.header("Allow")).isEqualTo("GET, HEAD, POST");
     assertThat(method.code()).isEqualTo("method_not_allowed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/health",
+        "/docs",
+        "/metrics",
+        "/api/v1/sandboxes",
+        "/api/v1/openapi.json",
+        "/api/v1/audit/export",
+        "/api/v1/events"
+      })
+  void aHeadIsAnsweredAsAGetWithoutItsBody(String path) throws IOException {
+    try (var client = new RawClient(server.port())) {
+      client.send(
+          "HEAD %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
+                  .formatted(path, LiveServer.ADMIN)
+              + "Upgrade: websocket\r\nConnection: close\r\n\r\n");
+      String answer = client.readAll();
+      assertThat(answer).startsWith("HTTP/1.1 200").endsWith("\r\n\r\n");
+      assertThat(answer).contains("Content-Type: ").doesNotContain("Content-Length: 0");
+    }
   }
 
   @Test

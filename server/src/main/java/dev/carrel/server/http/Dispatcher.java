@@ -78,7 +78,7 @@ public final class Dispatcher implements Filter {
       if (request.headers().containsToken(HeaderValues.CONNECTION_CLOSE)) {
         exchange.closeAfterwards();
       }
-      serve(exchange, request, method);
+      serve(exchange, method);
     } catch (InterruptedException e) {
       interrupted(exchange, requestId);
     } catch (ClientGoneException | ServerConnectionException e) {
@@ -103,23 +103,23 @@ public final class Dispatcher implements Filter {
     }
   }
 
-  private void serve(Exchange exchange, RoutingRequest request, String method) throws Exception {
+  private void serve(Exchange exchange, String method) throws Exception {
     if (connections.stopping()) {
       throw stopping();
     }
-    guard.checkHost(request.authority());
+    guard.checkHost(exchange.authority());
     Router.Match match;
     try {
-      match = routers.apply(exchange).match(method, request.prologue().uriPath().rawPath());
+      match = routers.apply(exchange).match(method, exchange.rawPath());
     } catch (HttpProblem e) {
-      checkOrigin(request);
+      checkOrigin(exchange);
       // Without a token nobody learns what there is.
       authenticate(exchange);
       throw e;
     }
     exchange.matched(match);
     if (match.route().access() != Route.Access.OWN) {
-      checkOrigin(request);
+      checkOrigin(exchange);
     }
     if (match.route().access() == Route.Access.TOKEN) {
       exchange.authenticated(authenticate(exchange));
@@ -130,9 +130,8 @@ public final class Dispatcher implements Filter {
     }
   }
 
-  private static void checkOrigin(RoutingRequest request) {
-    HostGuard.checkOrigin(
-        request.authority(), request.headers().first(HeaderNames.ORIGIN).orElse(null));
+  private static void checkOrigin(Exchange exchange) {
+    HostGuard.checkOrigin(exchange.authority(), exchange.header(HeaderNames.ORIGIN).orElse(null));
   }
 
   private Caller authenticate(Exchange exchange) {

@@ -38,6 +38,7 @@ public final class Exchange {
   private final Connection connection;
   private final Limits limits;
   private final Query query;
+  private final Target target;
   private Router.@Nullable Match match;
   private @Nullable Caller caller;
   private @Nullable InputStream body;
@@ -55,11 +56,12 @@ public final class Exchange {
     this.connection = connection;
     this.limits = limits;
     this.query = new Query(request.prologue().query().rawValue());
+    this.target = Target.of(request.prologue().uriPath().rawPath(), request.authority());
   }
 
   /** What the request addresses the server by: a name, and maybe a port. */
   public String authority() {
-    return request.authority();
+    return target.authority();
   }
 
   public String method() {
@@ -68,7 +70,7 @@ public final class Exchange {
 
   /** As it came, from the slash on. */
   public String rawPath() {
-    return request.prologue().uriPath().rawPath();
+    return target.rawPath();
   }
 
   /** What follows the question mark as it came; may be empty. */

@@ -132,6 +132,25 @@ class AccessTest {
   }
 
   @Test
+  void aWholeAddressIsTakenApart() throws IOException {
+    assertThat(head("GET http://localhost/health HTTP/1.1\r\nHost: localhost"))
+        .startsWith("HTTP/1.1 200");
+    assertThat(head("GET HTTPS://127.0.0.1:1/docs?x=/y HTTP/1.1\r\nHost: localhost"))
+        .startsWith("HTTP/1.1 200");
+    // The name in it counts, whatever the header says.
+    assertThat(head("GET http://evil.example/health HTTP/1.1\r\nHost: localhost"))
+        .startsWith("HTTP/1.1 403");
+    assertThat(head("GET http://localhost HTTP/1.1\r\nHost: localhost")).startsWith("HTTP/1.1 401");
+  }
+
+  private String head(String request) throws IOException {
+    try (var client = new RawClient(server.port())) {
+      client.send(request + "\r\nConnection: close\r\n\r\n");
+      return client.readHead();
+    }
+  }
+
+  @Test
   void foreignHostsAndOriginsAreRefused() throws IOException {
     try (var client = new RawClient(server.port())) {
       client.send("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n");

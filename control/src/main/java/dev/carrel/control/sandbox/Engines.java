@@ -9,7 +9,6 @@ import dev.carrel.spi.Preload;
 import dev.carrel.spi.RootImage;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -200,16 +200,20 @@ public final class Engines implements AutoCloseable {
         : "ask for engine " + String.join(" or ", others);
   }
 
+  /** Why the first one does not, and who else does not: the whole list is the doctor's to tell. */
   private String problems() {
-    var all = new ArrayList<String>();
-    for (Engine engine : byName.values()) {
-      if (!allowed.contains(engine.name())) {
-        all.add(engine.name() + " is not allowed");
-      } else {
-        engine.capabilities().problems().forEach(p -> all.add(engine.name() + ": " + p));
-      }
+    List<Engine> all = allowed();
+    if (all.isEmpty()) {
+      return "none is allowed";
     }
-    return all.isEmpty() ? "none is installed" : String.join("; ", all);
+    Engine first = all.getFirst();
+    List<String> problems = first.capabilities().problems();
+    String others = all.stream().skip(1).map(Engine::name).collect(Collectors.joining(" and "));
+    return first.name()
+        + ": "
+        + (problems.isEmpty() ? "isolates too little" : problems.getFirst())
+        + (problems.size() > 1 ? " (and %d more)".formatted(problems.size() - 1) : "")
+        + (others.isEmpty() ? "" : "; nor can " + others);
   }
 
   private static String wireName(Isolation.Strength strength) {

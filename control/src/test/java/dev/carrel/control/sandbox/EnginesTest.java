@@ -101,6 +101,49 @@ final class EnginesTest {
   }
 
   @Test
+  void whereNothingIsolatesOneReasonIsToldAndNotAllOfThem() {
+    var settings =
+        SandboxSettings.defaults()
+            .withEngines(SandboxSettings.AUTO, Set.of("native", "runc", "crun"));
+    var engines =
+        new Engines(
+            List.of(new BrokenEngine("native"), new BrokenEngine("runc"), new BrokenEngine("crun")),
+            settings);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engines.choose(null, null))
+        .matches(e -> e.hint().orElse("").contains("carrel doctor"))
+        .withMessage(
+            "no engine on this host can isolate a sandbox: native: not root (and 2 more);"
+                + " nor can runc and crun");
+  }
+
+  /** An engine that lacks three things. */
+  private record BrokenEngine(String name) implements Engine {
+    @Override
+    public Capabilities capabilities() {
+      return new Capabilities(
+          name,
+          "broken",
+          false,
+          new Isolation(Isolation.Strength.NONE, List.of()),
+          List.of("not root", "no ids", "no groups"));
+    }
+
+    @Override
+    public Machine start(SandboxId id, MachineSpec spec) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public List<Machine> recover() {
+      return List.of();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
   void anEngineThatCannotWorkSaysWhy() {
     Engine broken = ControlFixture.engine("process", run, Path.of("/nonexistent"));
     var engines =

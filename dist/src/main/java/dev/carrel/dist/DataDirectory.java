@@ -7,7 +7,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -64,7 +67,7 @@ final class DataDirectory implements AutoCloseable {
       Files.deleteIfExists(path.resolve("endpoint"));
       return Optional.of(new DataDirectory(path, lock.get(), runLock.get()));
     } catch (IOException e) {
-      throw new ConfigurationException("cannot use the data directory " + path + ": " + e);
+      throw unusable(path, e);
     }
   }
 
@@ -103,7 +106,7 @@ final class DataDirectory implements AutoCloseable {
         Path file = data.toRealPath().resolve("lock");
         return HELD.containsKey(file) || isLocked(file);
       } catch (IOException e) {
-        throw new ConfigurationException("cannot use the data directory " + data + ": " + e);
+        throw unusable(data, e);
       }
     }
   }
@@ -151,13 +154,27 @@ final class DataDirectory implements AutoCloseable {
   /** Where a server was, and the token to use there. */
   record Published(URI address, String token) {}
 
+  private static ConfigurationException unusable(Path folder, IOException e) {
+    String reason =
+        switch (e) {
+          case AccessDeniedException _ -> "permission denied";
+          case NoSuchFileException _ -> "nothing can be made there";
+          case FileAlreadyExistsException _ -> "there is a file, not a directory";
+          default -> String.valueOf(e.getMessage());
+        };
+    return new ConfigurationException(
+        "cannot use the directory %s: %s; choose another with storage.data-directory (serve --data)"
+                .formatted(folder, reason)
+            + " and storage.run-directory");
+  }
+
   private static void makePrivate(Path folder) {
     try {
       Files.createDirectories(
           folder,
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     } catch (IOException e) {
-      throw new ConfigurationException("cannot make the directory " + folder + ": " + e);
+      throw unusable(folder, e);
     }
   }
 

@@ -94,4 +94,16 @@ class DataDirectoryTest {
 
     assertThat(storage.data().resolve("endpoint")).doesNotExist();
   }
+
+  @Test
+  void aDirectoryThatCannotBeIsToldWithoutAClassName() throws IOException {
+    Path file = Files.writeString(folder.resolve("file"), "x");
+    for (Path place : new Path[] {file, Path.of("/proc/nothing")}) {
+      assertThatThrownBy(() -> DataDirectory.tryHold(new StorageConfig(place, storage.run())))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining(place.toString())
+          .hasMessageContaining("storage.data-directory")
+          .hasMessageNotContaining("Exception");
+    }
+  }
 }

@@ -1,6 +1,7 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.ErrorCode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
@@ -13,6 +14,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -255,7 +257,7 @@ public final class Cli {
       }
       case CarrelException failure -> {
         console.error(failure.message());
-        failure.hint().ifPresent(console::hint);
+        failure.hint().or(() -> nextStep(failure.code())).ifPresent(console::hint);
       }
       case IOException failure -> console.error(describe(failure));
       case UncheckedIOException failure -> console.error(describe(failure));
@@ -265,6 +267,16 @@ public final class Cli {
       }
     }
     return FAILED;
+  }
+
+  /** For failures of which only the command line knows what to do. */
+  private static Optional<String> nextStep(ErrorCode code) {
+    return switch (code) {
+      case SANDBOX_NOT_FOUND -> Optional.of("'carrel sandbox list' shows what there is");
+      case UNREACHABLE ->
+          Optional.of("see whether a server runs there; CARREL_URL says where it is looked for");
+      default -> Optional.empty();
+    };
   }
 
   static String describe(Exception e) {

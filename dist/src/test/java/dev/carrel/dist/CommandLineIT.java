@@ -53,7 +53,7 @@ class CommandLineIT {
     assertThat(desk.carrel("sandbox", "delete", id)).isEqualTo(new Outcome(0, id + "\n", ""));
     Outcome gone = desk.carrel("sandbox", "show", id);
     assertThat(gone.code()).isEqualTo(125);
-    assertThat(gone.err()).contains(id);
+    assertThat(gone.err()).contains(id, "hint: 'carrel sandbox list'");
   }
 
   @Test

@@ -232,6 +232,7 @@ class SdkIT {
     }
     try (Carrel nobody = Carrel.connect(URI.create("http://127.0.0.1:1"), "token")) {
       assertThatThrownBy(nobody::health)
+          .hasMessageContaining("http://127.0.0.1:1: nothing listens there")
           .isInstanceOfSatisfying(
               CarrelException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNREACHABLE));
     }

@@ -15,6 +15,7 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -261,7 +262,10 @@ final class Transport implements AutoCloseable {
   }
 
   private static String reason(IOException e) {
-    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+    if (e.getMessage() != null) {
+      return e.getMessage();
+    }
+    return e instanceof ConnectException ? "nothing listens there" : e.getClass().getSimpleName();
   }
 
   @Override

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -60,6 +61,14 @@ public final class Cli {
   private CommandLine commandLine(Session session, List<String> arguments) {
     boolean colours = host.settings().colours() && session.terminal().isTerminal(1);
     CommandLine carrel = new CommandLine(new RootCommand());
+    carrel
+        .getCommandSpec()
+        .version(VersionCommand.line(host))
+        .addOption(
+            OptionSpec.builder("--version")
+                .versionHelp(true)
+                .description("Print the version.")
+                .build());
     needed(session, arguments).values().forEach(command -> carrel.addSubcommand(command.get()));
     return carrel
         .setOut(new PrintWriter(out, true, StandardCharsets.UTF_8))

@@ -16,12 +16,17 @@ final class VersionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    String java = Runtime.version().toString();
     if (common.json()) {
-      session.console().json(Map.of("version", session.host().version(), "java", java));
+      session
+          .console()
+          .json(Map.of("version", session.host().version(), "java", Runtime.version().toString()));
     } else {
-      session.console().line("carrel " + session.host().version() + " (Java " + java + ")");
+      session.console().line(line(session.host()));
     }
     return 0;
+  }
+
+  static String line(Host host) {
+    return "carrel " + host.version() + " (Java " + Runtime.version() + ")";
   }
 }

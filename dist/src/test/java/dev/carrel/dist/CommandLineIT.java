@@ -514,7 +514,8 @@ class CommandLineIT {
   }
 
   @Test
-  void versionIsPrintedBothWays() {
+  void versionIsPrintedEveryWay() {
+    assertThat(desk.carrel("--version")).isEqualTo(desk.carrel("version"));
     assertThat(desk.carrel("version").out()).startsWith("carrel ");
     assertThat(desk.carrel("version", "--json").out()).contains("\"version\" :");
   }

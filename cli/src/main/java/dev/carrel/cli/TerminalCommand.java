@@ -99,12 +99,21 @@ final class TerminalCommand extends CommandGroup {
         description = "Byte of its output to begin with (${DEFAULT-VALUE}).")
     private long from;
 
+    @Option(
+        names = {"-h", "--help"},
+        usageHelp = true,
+        description = "Show this help.")
+    private boolean help;
+
     Attach(Session session) {
       this.session = session;
     }
 
     @Override
     public Integer call() {
+      if (help) {
+        throw new IllegalStateException("picocli shows the help itself");
+      }
       try (Session.Connection server = session.connectToRunning()) {
         return follow(session, server.carrel().sandboxes().get(id), terminal, from);
       }

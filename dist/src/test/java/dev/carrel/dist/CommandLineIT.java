@@ -13,7 +13,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -468,13 +471,32 @@ class CommandLineIT {
   }
 
   @Test
-  void everyCommandHasHelpWithADescription() {
-    for (String command :
-        new String[] {"run", "serve", "sandbox", "exec", "code", "files", "doctor", "version"}) {
-      Outcome help = desk.carrel(command, "--help");
-      assertThat(help.code()).as(command).isZero();
-      assertThat(help.out()).as(command).contains("Usage: carrel " + command);
+  void everyCommandHasHelpAndSoHaveThoseBelowIt() {
+    for (String command : below(desk.carrel("--help").out())) {
+      String help = help(command);
+      below(help).forEach(one -> help(command, one));
     }
+  }
+
+  private String help(String... command) {
+    var arguments = new ArrayList<>(List.of(command));
+    arguments.add("--help");
+    Outcome help = desk.carrel(arguments.toArray(String[]::new));
+    assertThat(help.code()).as("%s: %s", arguments, help.err()).isZero();
+    assertThat(help.out()).contains("Usage: carrel " + String.join(" ", command));
+    return help.out();
+  }
+
+  /** The commands that a help lists. */
+  private static List<String> below(String help) {
+    int list = help.indexOf("\nCommands:\n");
+    return list < 0
+        ? List.of()
+        : Pattern.compile("(?m)^  ([a-z]+)[ ,]")
+            .matcher(help.substring(list + 1).split("\n\n", 2)[0])
+            .results()
+            .map(found -> found.group(1))
+            .toList();
   }
 
   @Test

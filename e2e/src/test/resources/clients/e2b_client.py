@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import datetime
 import importlib
 import inspect
 import json
@@ -269,6 +270,22 @@ async def life(half):
     half.opened.append(other)
     assert await got(other.kill())
     assert not await got(Sandbox.kill(other.sandbox_id))
+
+
+@step
+async def wakes(half):
+    if not newest:
+        return
+    box = await half.open(timeout=1, lifecycle={"on_timeout": "pause", "auto_resume": True})
+
+    async def sleeps():
+        return (await got(box.get_info())).state.value == "paused"
+
+    await eventually(sleeps, "the pause at its end")
+    await got(box.commands.run("true"))
+    info = await got(box.get_info())
+    left = info.end_at - datetime.datetime.now(datetime.timezone.utc)
+    assert info.state.value == "running" and left.total_seconds() > 120, info
 
 
 @step

@@ -31,11 +31,13 @@ final class DataPlane {
 
   private final Sandboxes sandboxes;
   private final AccessTokens tokens;
+  private final Lifetime lifetime;
   private final String domain;
 
-  DataPlane(Sandboxes sandboxes, AccessTokens tokens, String domain) {
+  DataPlane(Sandboxes sandboxes, AccessTokens tokens, Lifetime lifetime, String domain) {
     this.sandboxes = sandboxes;
     this.tokens = tokens;
+    this.lifetime = lifetime;
     this.domain = domain;
   }
 
@@ -81,11 +83,14 @@ final class DataPlane {
     if (token.isEmpty() || showsToken(exchange)) {
       return admit(exchange, sandbox);
     }
-    requireRunning(sandbox);
-    return tokens
-        .openTraffic(sandbox, token.get())
-        .orElseThrow(
-            () -> new SandboxException(ErrorCode.FORBIDDEN, "the traffic access token is wrong"));
+    Sandbox there = requireRunning(sandbox);
+    Caller caller =
+        tokens
+            .openTraffic(sandbox, token.get())
+            .orElseThrow(
+                () ->
+                    new SandboxException(ErrorCode.FORBIDDEN, "the traffic access token is wrong"));
+    return entering(caller, there);
   }
 
   /** Whether a request says that it has the token, rightly or not. */
@@ -94,7 +99,7 @@ final class DataPlane {
   }
 
   private Caller admit(SandboxId sandbox, String token, @Nullable String user) {
-    requireRunning(sandbox);
+    Sandbox there = requireRunning(sandbox);
     Caller caller =
         tokens
             .open(sandbox, token)
@@ -103,6 +108,14 @@ final class DataPlane {
                     new SandboxException(
                         ErrorCode.UNAUTHENTICATED, "the access token is missing or wrong"));
     requireUser(user);
+    return entering(caller, there);
+  }
+
+  /** One that was paused has its time anew, now that somebody comes who may wake it. */
+  Caller entering(Caller caller, Sandbox sandbox) {
+    if (sandbox.status() == SandboxStatus.PAUSED) {
+      lifetime.renew(caller, sandbox);
+    }
     return caller;
   }
 

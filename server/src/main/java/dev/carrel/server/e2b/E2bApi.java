@@ -17,6 +17,7 @@ public final class E2bApi implements AutoCloseable {
   private final Control control;
   private final Authenticator authenticator;
   private final String domain;
+  private final Lifetime lifetime;
   private final DataPlane plane;
   private final Watchers watchers = new Watchers();
   private final Router inside = new Router();
@@ -28,7 +29,9 @@ public final class E2bApi implements AutoCloseable {
     this.control = control;
     this.authenticator = authenticator;
     this.domain = hosts.told();
-    this.plane = new DataPlane(control.sandboxes(), control.accessTokens(), hosts.domain());
+    this.lifetime = new Lifetime(control.sandboxes());
+    this.plane =
+        new DataPlane(control.sandboxes(), control.accessTokens(), lifetime, hosts.domain());
     var connect = new Connect(plane);
     new ProcessService(connect, control.execs(), control.files(), new Tags()).addTo(inside);
     new FilesystemService(connect, control.files().withAttributes(), watchers).addTo(inside);
@@ -42,7 +45,7 @@ public final class E2bApi implements AutoCloseable {
   /** Adds the control plane, and signed links, which do not name their sandbox. */
   public void addTo(Router router) {
     var door = new Door(authenticator);
-    new SandboxControl(door, control, domain).addTo(router);
+    new SandboxControl(door, control, lifetime, domain).addTo(router);
     new SandboxLists(door, control.sandboxes(), domain).addTo(router);
     new NotOffered(door).addTo(router);
     transfer().addTo(router);

@@ -8,6 +8,7 @@ import dev.carrel.control.files.Files;
 import dev.carrel.control.files.MediaType;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.e2b.Signatures.Operation;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
@@ -182,18 +183,17 @@ final class FileTransfer {
       SandboxId sandbox = place.get().sandbox();
       return new Target(plane.admit(exchange, sandbox), sandbox);
     }
-    SandboxId sandbox;
+    Sandbox there;
     if (place.isPresent()) {
-      sandbox = place.get().sandbox();
-      plane.requireRunning(sandbox);
-      signatures.check(exchange, sandbox, operation);
+      there = plane.requireRunning(place.get().sandbox());
+      signatures.check(exchange, there.id(), operation);
     } else {
-      sandbox = signatures.find(exchange, operation);
-      plane.requireRunning(sandbox);
+      there = plane.requireRunning(signatures.find(exchange, operation));
     }
+    SandboxId sandbox = there.id();
     Caller caller =
         tokens.owner(sandbox).orElseThrow(() -> SandboxAway.notRunning(sandbox.value()));
-    return new Target(caller, sandbox);
+    return new Target(plane.entering(caller, there), sandbox);
   }
 
   private record Target(Caller caller, SandboxId sandbox) {}

@@ -20,8 +20,6 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
 import java.io.IOException;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,8 +30,6 @@ import org.jspecify.annotations.Nullable;
 /** Sandboxes: made, found, changed, ended, in both generations of paths. */
 final class SandboxControl {
   private static final String ONE = "/sandboxes/{id}";
-  private static final long DEFAULT_SECONDS = 300;
-  private static final long MAX_SECONDS = Duration.ofDays(365).toSeconds();
   private static final int MAX_FORKS = 100;
   private static final String IMAGE = "host";
 
@@ -44,13 +40,15 @@ final class SandboxControl {
   private final Control control;
   private final Sandboxes sandboxes;
   private final AccessTokens tokens;
+  private final Lifetime lifetime;
   private final String domain;
 
-  SandboxControl(Door door, Control control, String domain) {
+  SandboxControl(Door door, Control control, Lifetime lifetime, String domain) {
     this.door = door;
     this.control = control;
     this.sandboxes = control.sandboxes();
     this.tokens = control.accessTokens();
+    this.lifetime = lifetime;
     this.domain = domain;
   }
 
@@ -88,7 +86,7 @@ final class SandboxControl {
                 new CreateSandbox.Expiry(
                     0L,
                     null,
-                    seconds(fields, DEFAULT_SECONDS),
+                    seconds(fields, Lifetime.DEFAULT_SECONDS),
                     fields.bool("autoPause", false) ? OnIdle.PAUSE : OnIdle.DESTROY))
             .withNetwork(asked(fields))
             .withEnvVars(variables == null ? Map.of() : variables)
@@ -108,6 +106,7 @@ final class SandboxControl {
     Fields resume = fields.object("autoResume");
     if (resume != null && resume.bool("enabled", false)) {
       metadata.put(DataPlane.AUTO_RESUME, "true");
+      metadata.put(Lifetime.TIMEOUT, String.valueOf(seconds(fields, Lifetime.DEFAULT_SECONDS)));
     }
     return metadata;
   }
@@ -126,13 +125,13 @@ final class SandboxControl {
   }
 
   private static long seconds(Fields fields, long absent) {
-    Long seconds = fields.wholeNumber("timeout", 0, MAX_SECONDS);
+    Long seconds = fields.wholeNumber("timeout", 0, Lifetime.MAX_SECONDS);
     return seconds == null ? absent : Math.max(1, seconds);
   }
 
   private void connect(Exchange exchange, Caller caller) throws IOException {
     Fields fields = exchange.fields();
-    open(exchange, caller, seconds(fields, DEFAULT_SECONDS), 200);
+    open(exchange, caller, seconds(fields, Lifetime.DEFAULT_SECONDS), 200);
   }
 
   private void resume(Exchange exchange, Caller caller) throws IOException {
@@ -141,7 +140,7 @@ final class SandboxControl {
     if (!SandboxViews.isPaused(require(caller, id))) {
       throw new SandboxException(ErrorCode.WRONG_STATE, "sandbox " + id + " is already running");
     }
-    open(exchange, caller, seconds(fields, DEFAULT_SECONDS), 201);
+    open(exchange, caller, seconds(fields, Lifetime.DEFAULT_SECONDS), 201);
   }
 
   private void open(Exchange exchange, Caller caller, long seconds, int whenRunning) {
@@ -150,7 +149,7 @@ final class SandboxControl {
     boolean paused = SandboxViews.isPaused(sandbox);
     // Before it goes on: it would be found to have lived long enough.
     if (paused) {
-      prolong(caller, sandbox, seconds);
+      lifetime.prolong(caller, sandbox, seconds);
       sandbox =
           sandbox.status() == SandboxStatus.PAUSED
               ? sandboxes.resume(caller, id)
@@ -158,32 +157,10 @@ final class SandboxControl {
     }
     // One that was started anew has lived no time yet; one that runs is never given less time.
     Sandbox now = sandboxes.get(caller, id);
-    if (paused || left(now).toSeconds() < seconds) {
-      prolong(caller, now, seconds);
+    if (paused || Lifetime.left(now).toSeconds() < seconds) {
+      lifetime.prolong(caller, now, seconds);
     }
     Wire.json(exchange, paused ? 201 : whenRunning, opened(sandboxes.get(caller, id)));
-  }
-
-  private static Duration left(Sandbox sandbox) {
-    Duration life = sandbox.expiry().maxLife();
-    return life.isZero()
-        ? Duration.ofSeconds(MAX_SECONDS)
-        : Duration.between(Instant.now(), SandboxViews.started(sandbox).plus(life));
-  }
-
-  /** From now on it has so many seconds. */
-  private void prolong(Caller caller, Sandbox sandbox, long seconds) {
-    Duration lived = Duration.between(SandboxViews.started(sandbox), Instant.now());
-    long life = Math.max(0, lived.toSeconds()) + Math.max(1, seconds);
-    sandboxes.patch(
-        caller,
-        sandbox.id(),
-        new PatchSandbox(
-            new CreateSandbox.Size(null, null, null, null),
-            new CreateSandbox.Expiry(null, null, life, null),
-            CreateSandbox.Network.DEFAULT,
-            null,
-            null));
   }
 
   private void get(Exchange exchange, Caller caller) {
@@ -200,16 +177,17 @@ final class SandboxControl {
 
   private void timeout(Exchange exchange, Caller caller) throws IOException {
     Fields fields = exchange.fields();
-    prolong(caller, requireRunning(caller, id(exchange)), seconds(fields, DEFAULT_SECONDS));
+    lifetime.prolong(
+        caller, requireRunning(caller, id(exchange)), seconds(fields, Lifetime.DEFAULT_SECONDS));
     exchange.noContent();
   }
 
   private void refresh(Exchange exchange, Caller caller) throws IOException {
-    Long seconds = exchange.fields().wholeNumber("duration", 0, MAX_SECONDS);
+    Long seconds = exchange.fields().wholeNumber("duration", 0, Lifetime.MAX_SECONDS);
     Sandbox sandbox = requireRunning(caller, id(exchange));
-    long wanted = seconds == null ? DEFAULT_SECONDS : seconds;
-    if (left(sandbox).toSeconds() < wanted) {
-      prolong(caller, sandbox, wanted);
+    long wanted = seconds == null ? Lifetime.DEFAULT_SECONDS : seconds;
+    if (Lifetime.left(sandbox).toSeconds() < wanted) {
+      lifetime.prolong(caller, sandbox, wanted);
     }
     exchange.noContent();
   }
@@ -275,7 +253,7 @@ final class SandboxControl {
     int count = fields.wholeNumber("count", 1, 1, MAX_FORKS);
     var made = new ArrayList<Forked>();
     for (int i = 0; i < count; i++) {
-      made.add(fork(caller, id, seconds(fields, DEFAULT_SECONDS)));
+      made.add(fork(caller, id, seconds(fields, Lifetime.DEFAULT_SECONDS)));
     }
     Wire.json(exchange, 201, made);
   }
@@ -284,7 +262,7 @@ final class SandboxControl {
     try {
       Sandbox fork = sandboxes.snapshots().fork(caller, id);
       try {
-        prolong(caller, fork, seconds);
+        lifetime.prolong(caller, fork, seconds);
       } catch (SandboxException e) {
         // Nobody is told of it, so nobody could end it.
         sandboxes.delete(caller, fork.id());

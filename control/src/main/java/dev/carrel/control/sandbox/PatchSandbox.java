@@ -19,10 +19,15 @@ public record PatchSandbox(
 
   /** Another policy, and nothing else. */
   public static PatchSandbox network(Policy policy) {
+    return network(CreateSandbox.Network.of(policy));
+  }
+
+  /** Another network, and nothing else. */
+  public static PatchSandbox network(CreateSandbox.Network network) {
     return new PatchSandbox(
         new CreateSandbox.Size(null, null, null, null),
         new CreateSandbox.Expiry(null, null, null),
-        CreateSandbox.Network.of(policy),
+        network,
         null,
         null);
   }

@@ -209,8 +209,18 @@ final class SandboxControl {
   private void network(Exchange exchange, Caller caller) throws IOException {
     Fields fields = exchange.fields();
     Sandbox sandbox = requireRunning(caller, id(exchange));
-    control.egress().set(caller, sandbox.id(), policy(fields, sandbox.network()));
+    sandboxes.patch(caller, sandbox.id(), PatchSandbox.network(instead(fields, sandbox.network())));
     exchange.noContent();
+  }
+
+  /** What an update leaves out is cleared; of what was there only the budget stays. */
+  private static CreateSandbox.Network instead(Fields fields, Policy before) {
+    boolean named = fields.has("allowOut") || fields.has("denyOut");
+    if (!named && fields.bool("allow_internet_access", false)) {
+      return new CreateSandbox.Network(true, null);
+    }
+    Policy nothing = Policy.NOTHING.withBudget(before.maxBytes(), before.bytesPerSecond());
+    return CreateSandbox.Network.of(policy(fields, nothing));
   }
 
   private static CreateSandbox.Network asked(Fields fields) {

@@ -99,6 +99,36 @@ class E2bApiTest {
   }
 
   @Test
+  void anUpdateOfTheNetworkClosesWhatItDoesNotName() throws Exception {
+    String key = key("closing");
+    String open = "{\"templateID\":\"base\",\"network\":{\"allowOut\":[\"docs.example\"]}}";
+    String id =
+        JSON.readTree(call("POST", "/v2/sandboxes", open, "X-API-KEY", key).body())
+            .get("sandboxID")
+            .asText();
+    for (String update :
+        List.of(
+            "{\"allow_internet_access\":false}",
+            "{\"denyOut\":[\"0.0.0.0/0\"]}",
+            "{\"denyOut\":[\"bad.example\"]}",
+            "{}")) {
+      assertThat(reaches(key, id, "{\"allowOut\":[\"docs.example\"]}")).as(update).isTrue();
+      assertThat(reaches(key, id, update)).as(update).isFalse();
+    }
+    assertThat(reaches(key, id, "{\"allow_internet_access\":true}")).isTrue();
+  }
+
+  /** Whether anything is open after an update. */
+  private boolean reaches(String key, String id, String update) throws Exception {
+    String path = "/sandboxes/" + id;
+    assertThat(call("PUT", path + "/network", update, "X-API-KEY", key).statusCode())
+        .isEqualTo(204);
+    return JSON.readTree(call("GET", path, "", "X-API-KEY", key).body())
+        .get("allowInternetAccess")
+        .asBoolean();
+  }
+
+  @Test
   void aKeyOpensWhatItsTenantHas() throws Exception {
     String key = key("acme");
     JsonNode made = create(key);

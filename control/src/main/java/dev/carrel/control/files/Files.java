@@ -60,7 +60,10 @@ public final class Files {
     return ask(caller, sandbox, (files, out) -> Entries.of(files.stat(inside), out));
   }
 
-  /** As {@link #stat}, and of a link where it leads: its own type if that is nowhere. */
+  /**
+   * As {@link #stat}, and of a link where it leads: its own type if that is nowhere, round in a
+   * circle, or where nobody inside may look.
+   */
   public FileEntry statLink(Caller caller, SandboxId sandbox, String path) {
     String inside = SandboxPath.of("path", path).inside();
     return ask(
@@ -74,10 +77,10 @@ public final class Files {
           try {
             return Entries.of(files.stat(inside), out).withTarget(link.target());
           } catch (SandboxException e) {
-            if (e.code() == ErrorCode.FILE_NOT_FOUND) {
-              return link;
-            }
-            throw e;
+            return switch (e.code()) {
+              case FILE_NOT_FOUND, NOT_A_DIRECTORY, PERMISSION_DENIED, INVALID_INPUT -> link;
+              default -> throw e;
+            };
           }
         });
   }

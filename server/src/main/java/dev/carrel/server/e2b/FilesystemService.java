@@ -105,14 +105,15 @@ final class FilesystemService {
     return MakeDirResponse.newBuilder().setEntry(EntryInfos.of(made, home)).build();
   }
 
+  /** Empty also for what cannot be looked at: programs inside may change it at any time. */
   private Optional<FileEntry> find(Call call, Home home) {
     try {
-      return Optional.of(files.stat(call.caller(), call.sandbox(), home.inside()));
+      return Optional.of(files.statLink(call.caller(), call.sandbox(), home.inside()));
     } catch (SandboxException e) {
-      if (e.code() == ErrorCode.FILE_NOT_FOUND) {
-        return Optional.empty();
-      }
-      throw e;
+      return switch (e.code()) {
+        case FILE_NOT_FOUND, NOT_A_DIRECTORY, PERMISSION_DENIED, INVALID_INPUT -> Optional.empty();
+        default -> throw e;
+      };
     }
   }
 

@@ -14,6 +14,7 @@ import dev.carrel.protocols.process.ProcessConfig;
 import dev.carrel.protocols.process.ProcessEvent;
 import dev.carrel.protocols.process.StartRequest;
 import dev.carrel.protocols.process.StartResponse;
+import dev.carrel.server.Eventually;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import java.io.BufferedReader;
@@ -32,6 +33,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.TreeSet;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -126,6 +128,61 @@ class E2bApiTest {
     return JSON.readTree(call("GET", path, "", "X-API-KEY", key).body())
         .get("allowInternetAccess")
         .asBoolean();
+  }
+
+  @Test
+  void linksThatLeadInACircleAreThereAndBreakNoWatch() throws Exception {
+    JsonNode made = create(key("circles"));
+    String watched =
+        answer(
+                made,
+                "filesystem.Filesystem/CreateWatcher",
+                "{\"path\":\".\",\"includeEntry\":true}")
+            .get("watcherId")
+            .asText();
+    String line = "ln -s circle circle; echo x > plain";
+    HttpResponse<byte[]> ran =
+        inside(
+            made.get("sandboxID").asText(),
+            made.get("envdAccessToken").asText(),
+            "/process.Process/Start",
+            "application/connect+proto",
+            framed(
+                StartRequest.newBuilder()
+                    .setProcess(
+                        ProcessConfig.newBuilder().setCmd("/bin/sh").addArgs("-c").addArgs(line))
+                    .build()));
+    assertThat(events(ran.body()).getLast().getEnd().getExitCode()).isZero();
+    JsonNode entry =
+        answer(made, "filesystem.Filesystem/Stat", "{\"path\":\"circle\"}").get("entry");
+    assertThat(entry.get("type").asText()).isEqualTo("FILE_TYPE_SYMLINK");
+    var seen = new TreeSet<String>();
+    String ask = "{\"watcherId\":\"" + watched + "\"}";
+    Eventually.until(
+        "both are told of",
+        () -> {
+          seen.addAll(
+              answer(made, "filesystem.Filesystem/GetWatcherEvents", ask).findValuesAsText("name"));
+          return seen.containsAll(List.of("circle", "plain"));
+        });
+  }
+
+  private JsonNode answer(JsonNode sandbox, String method, String question) {
+    try {
+      HttpResponse<byte[]> answer =
+          inside(
+              sandbox.get("sandboxID").asText(),
+              sandbox.get("envdAccessToken").asText(),
+              "/" + method,
+              "application/json",
+              question.getBytes(StandardCharsets.UTF_8));
+      assertThat(answer.statusCode())
+          .as(new String(answer.body(), StandardCharsets.UTF_8))
+          .isEqualTo(200);
+      return JSON.readTree(answer.body());
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One persistent interpreter.
  *
+ * @param cwd where its code begins; null: /workspace
  * @param flavour of the kernel, for example {@code ipython}; null until it has started
  * @param preload what was asked for; null: the server's usual one
  * @param start how its present interpreter came to be; null until it has started
@@ -21,6 +22,7 @@ public record Context(
     ContextId id,
     SandboxId sandbox,
     Language language,
+    @Nullable String cwd,
     @Nullable String languageVersion,
     @Nullable String flavour,
     @Nullable Preload preload,

@@ -188,6 +188,7 @@ final class LiveContext {
         id,
         sandbox,
         request.language(),
+        request.cwd(),
         greeting == null ? null : greeting.version(),
         greeting == null ? null : greeting.flavour(),
         request.preload(),

@@ -158,7 +158,8 @@ final class Interpreter {
   /** A context as clients see it. */
   record View(String id, String language, String cwd) {
     static View of(Context context) {
-      return of(context, Home.USER);
+      String cwd = context.cwd() == null ? Sandbox.WORKSPACE : context.cwd();
+      return of(context, new Home(cwd, true).shown(cwd));
     }
 
     static View of(Context context, String cwd) {

@@ -186,6 +186,23 @@ class E2bApiTest {
   }
 
   @Test
+  void contextsAreListedWithWhereTheyBegin() throws Exception {
+    JsonNode made = create(key("places"));
+    JsonNode context = answer(made, "contexts", "{\"cwd\":\"/tmp\"}");
+    assertThat(context.get("cwd").asText()).isEqualTo("/tmp");
+    HttpResponse<byte[]> listed =
+        call(
+            "GET",
+            "/contexts",
+            "",
+            "E2b-Sandbox-Id",
+            made.get("sandboxID").asText(),
+            "X-Access-Token",
+            made.get("envdAccessToken").asText());
+    assertThat(JSON.readTree(listed.body()).findValuesAsText("cwd")).containsExactly("/tmp");
+  }
+
+  @Test
   void aKeyOpensWhatItsTenantHas() throws Exception {
     String key = key("acme");
     JsonNode made = create(key);

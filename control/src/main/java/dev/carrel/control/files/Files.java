@@ -85,6 +85,11 @@ public final class Files {
         });
   }
 
+  /** The most entries that a listing may be asked for. */
+  public int maxEntries() {
+    return settings.maxEntries();
+  }
+
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
     String inside = SandboxPath.of("path", path).inside();
     checkRange("limit", limit, settings.maxEntries());

@@ -131,11 +131,11 @@ final class FilesystemService {
   private Message listDir(Call call, ListDirRequest request) {
     Home home = Home.of(request.getPath().isEmpty() ? "." : request.getPath());
     int depth = Math.clamp(request.getDepth(), 1, MAX_DEPTH);
-    FileListing listing =
-        files.list(call.caller(), call.sandbox(), home.inside(), depth, MAX_ENTRIES);
+    int most = Math.min(MAX_ENTRIES, files.maxEntries());
+    FileListing listing = files.list(call.caller(), call.sandbox(), home.inside(), depth, most);
     if (listing.truncated()) {
       throw new SandboxException(
-              ErrorCode.LIMIT_REACHED, "there are more than " + MAX_ENTRIES + " entries")
+              ErrorCode.LIMIT_REACHED, "there are more than " + most + " entries")
           .withHint("list a folder further down, or less deep");
     }
     var answer = ListDirResponse.newBuilder();

@@ -1,8 +1,10 @@
 package dev.carrel.server.flat;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.carrel.control.Control;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
+import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.Grep;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.server.http.Fields;
@@ -17,11 +19,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Files of the caller's sandbox. */
 final class FileRoutes {
   private static final int MAX_READ = 4 << 20;
-  private static final int MAX_LISTED = 1000;
+  private static final int MAX_LISTED = 10_000;
   private static final int MAX_MATCHES = 1000;
   private static final int USUAL_MATCHES = 100;
   private static final int USUAL_LINE = 2000;
@@ -80,11 +83,11 @@ final class FileRoutes {
 
   Envelope list(FlatApi.Desk at) throws IOException, InterruptedException {
     String path = at.exchange().fields().requiredString("path");
+    int most = Math.min(MAX_LISTED, control.files().maxEntries());
+    FileListing found = control.files().list(at.caller(), at.id(), path, 1, most);
     return Envelope.of(
         new Listing(
-            control.files().list(at.caller(), at.id(), path, 1, MAX_LISTED).entries().stream()
-                .map(Entry::of)
-                .toList()));
+            found.entries().stream().map(Entry::of).toList(), found.truncated() ? true : null));
   }
 
   Envelope delete(FlatApi.Desk at) throws IOException, InterruptedException {
@@ -168,7 +171,13 @@ final class FileRoutes {
 
   record Matches(String output, boolean truncated) {}
 
-  record Listing(List<Entry> files) {}
+  /**
+   * What is in a folder.
+   *
+   * @param truncated true: there is more; null: this is all
+   */
+  @JsonInclude(JsonInclude.Include.NON_NULL)
+  record Listing(List<Entry> files, @Nullable Boolean truncated) {}
 
   record Entry(String name, String path, long size, boolean isDir, String mode, long modTimeUnix) {
     static Entry of(FileEntry entry) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.Message;
+import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.protocols.filesystem.StatRequest;
 import dev.carrel.protocols.filesystem.StatResponse;
@@ -17,6 +18,7 @@ import dev.carrel.protocols.process.StartResponse;
 import dev.carrel.server.Eventually;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
+import dev.carrel.spi.DataSize;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -200,6 +202,21 @@ class E2bApiTest {
             "X-Access-Token",
             made.get("envdAccessToken").asText());
     assertThat(JSON.readTree(listed.body()).findValuesAsText("cwd")).containsExactly("/tmp");
+  }
+
+  @Test
+  void foldersAreListedAlsoWhereFewEntriesAreAllowed() throws Exception {
+    var few = new FileSettings(DataSize.ofMebibytes(1), 2, 2, 2, DataSize.ofMebibytes(1));
+    try (LiveServer strict =
+        LiveServer.start(LiveServer.settings(), defaults -> defaults.withFiles(few))) {
+      var test = new E2bApiTest(strict);
+      JsonNode made = test.create(test.key("few"));
+      test.answer(made, "filesystem.Filesystem/MakeDir", "{\"path\":\"one\"}");
+      JsonNode listed = test.answer(made, "filesystem.Filesystem/ListDir", "{\"path\":\".\"}");
+      assertThat(listed.findValuesAsText("name")).containsExactly("one");
+      LiveServer.Answer flat = strict.post("/v1/file/list", "{\"path\":\"/workspace\"}");
+      assertThat(flat.status()).as(flat.text()).isEqualTo(200);
+    }
   }
 
   @Test

@@ -71,6 +71,20 @@ class FlatApiTest {
   }
 
   @Test
+  void aLongListIsWholeOrSaysThatItIsNot() {
+    data(
+        "/v1/bash/exec",
+        "{\"command\":\"mkdir -p many && cd many && seq -f f%g 10000 | xargs touch\"}");
+    JsonNode all = data("/v1/file/list", "{\"path\":\"many\"}");
+    assertThat(all.get("files")).hasSize(10_000);
+    assertThat(all.has("truncated")).isFalse();
+    data("/v1/bash/exec", "{\"command\":\"touch many/more\"}");
+    JsonNode most = data("/v1/file/list", "{\"path\":\"many\"}");
+    assertThat(most.get("files")).hasSize(10_000);
+    assertThat(most.get("truncated").asBoolean()).isTrue();
+  }
+
+  @Test
   void commandsRunInTheCallersOwnComputer() {
     JsonNode ran =
         data(

@@ -17,6 +17,7 @@ final class BothStreams {
   private final StringBuilder text = new StringBuilder();
   private final Map<Channel, Utf8Text> decoders = new EnumMap<>(Channel.class);
   private final Map<Channel, StringBuilder> lines = new EnumMap<>(Channel.class);
+  private boolean full;
   private boolean truncated;
 
   /** Hears each line with its end; one that is very long comes in pieces. */
@@ -56,9 +57,7 @@ final class BothStreams {
   }
 
   private void say(Channel channel, String piece) throws IOException {
-    int room = Math.min(piece.length(), MAX_CHARS - text.length());
-    truncated |= room < piece.length();
-    text.append(piece, 0, room);
+    keep(piece);
     StringBuilder line = lines.computeIfAbsent(channel, _ -> new StringBuilder());
     for (int from = 0; from < piece.length(); ) {
       int newline = piece.indexOf('\n', from);
@@ -69,6 +68,17 @@ final class BothStreams {
       }
       from = end;
     }
+  }
+
+  private void keep(String piece) {
+    int room = full ? 0 : Math.min(piece.length(), MAX_CHARS - text.length());
+    if (room < piece.length()) {
+      full = true;
+      truncated = true;
+      // Half a character would be none.
+      room -= room > 0 && Character.isHighSurrogate(piece.charAt(room - 1)) ? 1 : 0;
+    }
+    text.append(piece, 0, room);
   }
 
   private void tell(Channel channel, StringBuilder line) throws IOException {

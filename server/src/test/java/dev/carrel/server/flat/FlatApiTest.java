@@ -71,6 +71,17 @@ class FlatApiTest {
   }
 
   @Test
+  void whatIsCutEndsWithAWholeCharacter() {
+    JsonNode ran =
+        data(
+            "/v1/bash/exec",
+            "{\"command\":\"head -c 1048575 /dev/zero | tr '\\\\0' a; printf '\\\\360\\\\237\\\\230\\\\200bcd'\"}");
+    String output = ran.get("output").asText();
+    assertThat(output).hasSize(1_048_575).endsWith("aaa");
+    assertThat(ran.get("truncated").asBoolean()).isTrue();
+  }
+
+  @Test
   void aLongListIsWholeOrSaysThatItIsNot() {
     data(
         "/v1/bash/exec",

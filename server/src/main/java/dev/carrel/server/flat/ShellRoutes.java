@@ -107,7 +107,7 @@ final class ShellRoutes {
         return;
       }
     } catch (SandboxException e) {
-      if (e.code() != ErrorCode.FILE_NOT_FOUND) {
+      if (e.code() != ErrorCode.FILE_NOT_FOUND && e.code() != ErrorCode.NOT_A_DIRECTORY) {
         throw e;
       }
     }

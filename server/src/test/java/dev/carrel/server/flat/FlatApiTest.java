@@ -96,6 +96,16 @@ class FlatApiTest {
   }
 
   @Test
+  void aFolderBelowAFileDoesNotExist() {
+    data("/v1/file/write", "{\"file\":\"flat-file\",\"content\":\"x\"}");
+    refused(
+        400,
+        "working directory does not exist",
+        "/v1/bash/exec",
+        "{\"command\":\"pwd\",\"cwd\":\"/workspace/flat-file/x\"}");
+  }
+
+  @Test
   void commandsRunInTheCallersOwnComputer() {
     JsonNode ran =
         data(

@@ -76,10 +76,15 @@ public final class Multipart {
 
   private static Optional<String> find(Pattern pattern, String line) {
     Matcher matcher = pattern.matcher(line);
-    return matcher.find()
-        ? Optional.of(
-            matcher.group(1).replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"))
-        : Optional.empty();
+    return matcher.find() ? Optional.of(unescaped(matcher.group(1))) : Optional.empty();
+  }
+
+  /** Browsers escape what would end the name; Python's clients double its backslashes as well. */
+  private static String unescaped(String name) {
+    return name.replace("%22", "\"")
+        .replace("%0D", "\r")
+        .replace("%0A", "\n")
+        .replace("\\\\", "\\");
   }
 
   private String line() throws IOException {

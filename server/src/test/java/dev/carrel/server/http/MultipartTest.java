@@ -21,6 +21,14 @@ class MultipartTest {
   }
 
   @Test
+  void escapedNamesAreWhatTheyStandFor() throws IOException {
+    String parts =
+        part("file", "a\\\\b", "1") + part("file", "c\\d", "2") + part("file", "%22e%22", "3");
+    assertThat(read(parts + "--xyz--"))
+        .containsExactly("file a\\b 1", "file c\\d 2", "file \"e\" 3");
+  }
+
+  @Test
   void whatLooksLikeABoundaryIsContent() throws IOException {
     String content = "\r\n--xy\r\n-\r--xyz\n\r\r\n--xyy";
     assertThat(read(part("file", "a", content) + "--xyz--")).containsExactly("file a " + content);

@@ -186,15 +186,22 @@ final class FilesystemService {
   }
 
   private FilesystemEvent change(Call call, Home home, FileEvent event, boolean withEntry) {
-    String folder = home.inside().equals("/") ? "/" : home.inside() + "/";
-    String name =
-        event.path().startsWith(folder) ? event.path().substring(folder.length()) : event.path();
-    var change = FilesystemEvent.newBuilder().setName(name).setType(type(event.kind()));
+    var change =
+        FilesystemEvent.newBuilder().setName(name(home, event.path())).setType(type(event.kind()));
     if (withEntry) {
       find(call, new Home(event.path(), home.renamed()))
           .ifPresent(entry -> change.setEntry(EntryInfos.of(entry, home)));
     }
     return change.build();
+  }
+
+  /** As it is called from the folder that is watched, which itself is a dot. */
+  private static String name(Home home, String path) {
+    if (path.equals(home.inside())) {
+      return ".";
+    }
+    String folder = home.inside().equals("/") ? "/" : home.inside() + "/";
+    return path.startsWith(folder) ? path.substring(folder.length()) : path;
   }
 
   private static EventType type(FileEvent.Kind kind) {

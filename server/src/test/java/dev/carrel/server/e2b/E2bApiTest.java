@@ -169,6 +169,25 @@ class E2bApiTest {
         });
   }
 
+  @Test
+  void aWatchedFolderIsADotToItsWatch() throws Exception {
+    JsonNode made = create(key("dots"));
+    String folder = "{\"path\":\"short-lived\"}";
+    answer(made, "filesystem.Filesystem/MakeDir", folder);
+    String watched =
+        answer(made, "filesystem.Filesystem/CreateWatcher", folder).get("watcherId").asText();
+    answer(made, "filesystem.Filesystem/Remove", folder);
+    var seen = new TreeSet<String>();
+    String ask = "{\"watcherId\":\"" + watched + "\"}";
+    Eventually.until(
+        "its end is told",
+        () ->
+            seen.addAll(
+                answer(made, "filesystem.Filesystem/GetWatcherEvents", ask)
+                    .findValuesAsText("name")));
+    assertThat(seen).containsExactly(".");
+  }
+
   private JsonNode answer(JsonNode sandbox, String method, String question) {
     try {
       HttpResponse<byte[]> answer =

@@ -205,6 +205,9 @@ final class ExecStarter {
                 sign(sandbox, over, asked.request().artifacts());
                 onEnd(sandbox, box, over);
               });
+      if (!command.stdin() && command.terminal() == null) {
+        live.deaf();
+      }
       box.add(live);
       if (claim == null && brief) {
         store.startedNow(exec);

@@ -241,7 +241,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
           "stdin: %d bytes at once, at most %d"
               .formatted(bytes.remaining(), settings.maxStdin().bytes()));
     }
-    running(caller, sandbox, exec).stdin(bytes, end);
+    LiveExec live = running(caller, sandbox, exec);
+    if (bytes.hasRemaining()) {
+      live.requireStdin();
+    }
+    live.stdin(bytes, end);
   }
 
   public void resize(Caller caller, SandboxId sandbox, ExecId exec, Command.TerminalSize size) {

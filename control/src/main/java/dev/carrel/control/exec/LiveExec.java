@@ -48,6 +48,7 @@ final class LiveExec {
   private volatile long pid;
   private volatile ExecSession session;
   private volatile boolean leaving;
+  private volatile boolean deaf;
   private volatile @Nullable Exec end;
   private volatile @Nullable SandboxException unrecorded;
   private volatile Signed signed = Signed.NOTHING;
@@ -175,6 +176,20 @@ final class LiveExec {
             LOG.debug("exec {} could not be killed, it has ended: {}", id(), e.message());
           }
         });
+  }
+
+  /** It was started without standard input. */
+  void deaf() {
+    deaf = true;
+  }
+
+  /** Throws when nothing that is written would be read; of one that was joined nobody knows. */
+  void requireStdin() {
+    if (deaf) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE, "exec " + id() + " was started without standard input")
+          .withHint("start it with its standard input kept open");
+    }
   }
 
   void stdin(ByteBuffer bytes, boolean last) {

@@ -165,6 +165,17 @@ class ExecRoutesTest {
   }
 
   @Test
+  void whatNobodyWouldReadIsRefused() {
+    String started = "{\"command\":\"sleep 60\",\"background\":true}";
+    String exec = server.post(sandbox + "/exec", started).header("Location");
+    Answer refused = server.post(exec + "/stdin", "{\"data\":\"x\"}");
+    assertThat(refused.status()).isEqualTo(409);
+    assertThat(refused.text()).contains("without standard input");
+    assertThat(server.post(exec + "/stdin", "{\"eof\":true}").status()).isEqualTo(204);
+    assertThat(server.post(exec + "/signal", "{\"signal\":\"KILL\"}").status()).isEqualTo(204);
+  }
+
+  @Test
   void outputIsThereAfterwardsFromAnyOffset() {
     String id = exec("{\"command\":\"printf abc; sleep 0.05; printf DEF >&2\"}").get("id").asText();
     String output = sandbox + "/execs/" + id + "/output";

@@ -160,6 +160,7 @@ public final class Control implements AutoCloseable {
     vault = new Vault(settings.vault(), settings.dataDirectory(), database, gates, events, audit);
     sandboxes.listen(vault);
     approvals = new Approvals(database, sandboxes, audit, events);
+    sandboxes.listen(approvals);
     gates.grants(approvals::rules);
     host = new Host(settings.host(), settings.dataDirectory(), sandboxes, approvals, vault, audit);
     approvals.commands(host::subject);

@@ -11,6 +11,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Namespace;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
 import dev.carrel.egress.Rule;
@@ -38,11 +39,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Requests that a person decides. They survive the server, end by themselves, and while one waits
- * its sandbox is not idle. Only an administrator decides: whoever can be talked into asking must
- * not be able to answer. Safe for many threads.
+ * Requests that a person decides. They survive the server, end by themselves or with their sandbox,
+ * and while one waits its sandbox is not idle. Only an administrator decides: whoever can be talked
+ * into asking must not be able to answer. Safe for many threads.
  */
-public final class Approvals implements AutoCloseable {
+public final class Approvals implements SandboxListener, AutoCloseable {
   public static final int MAX_LISTED = 1000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Approvals.class);
@@ -93,6 +94,7 @@ public final class Approvals implements AutoCloseable {
 
   /** To be called once the sandboxes of an earlier process are known. */
   public void begin() {
+    open.values().stream().filter(this::isLeftBehind).forEach(this::leave);
     lock.lock();
     try {
       open.values().stream().filter(a -> a.status() == Status.PENDING).forEach(this::keepAwake);
@@ -129,6 +131,10 @@ public final class Approvals implements AutoCloseable {
             null);
     lock.lock();
     try {
+      if (sandbox != null) {
+        // Deleted since: whoever removes it looks for its questions after this.
+        sandboxes.requireVisible(caller, sandbox.id());
+      }
       Optional<Approval> same = open.values().stream().filter(a -> same(a, asked)).findFirst();
       if (same.isPresent()) {
         return same.get();
@@ -282,6 +288,37 @@ public final class Approvals implements AutoCloseable {
         .filter(approval -> approval.grants(Kind.EGRESS, sandbox, now))
         .map(approval -> Rule.parse(approval.subject()))
         .toList();
+  }
+
+  @Override
+  public void ended(SandboxId id) {
+    // It may be started again, and what was asked for it is asked still.
+  }
+
+  /** Nobody can use what would be allowed to this sandbox alone, and nobody need decide it. */
+  @Override
+  public void removed(SandboxId id) {
+    List<Approval> left;
+    lock.lock();
+    try {
+      left =
+          open.values().stream()
+              .filter(approval -> id.equals(approval.sandbox()))
+              .filter(approval -> approval.scope() != Scope.NAMESPACE)
+              .toList();
+    } finally {
+      lock.unlock();
+    }
+    left.forEach(this::leave);
+  }
+
+  private boolean isLeftBehind(Approval approval) {
+    SandboxId id = approval.sandbox();
+    return id != null && approval.scope() != Scope.NAMESPACE && !sandboxes.exists(id);
+  }
+
+  private void leave(Approval approval) {
+    moveUnlessOver(approval, Status.WITHDRAWN, "withdraw");
   }
 
   @Override
@@ -518,11 +555,15 @@ public final class Approvals implements AutoCloseable {
   }
 
   private void end(Approval approval) {
+    moveUnlessOver(approval, Status.EXPIRED, "expire");
+  }
+
+  private void moveUnlessOver(Approval approval, Status status, String verb) {
     try {
-      move(approval, with(approval, Status.EXPIRED), null, "expire");
+      move(approval, with(approval, status), null, verb);
     } catch (SandboxException e) {
       // Decided or taken back at this moment.
-      LOG.debug("approval {} did not expire: {}", approval.id(), e.message());
+      LOG.debug("approval {} did not {}: {}", approval.id(), verb, e.message());
     }
   }
 

@@ -134,6 +134,27 @@ final class ApprovalsIT {
   }
 
   @Test
+  void aDeletedSandboxTakesItsQuestionsAndGrantsAlong() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    Approval waiting = ask(sandbox, Kind.EGRESS, "waits.net", Scope.SANDBOX);
+    Approval granted = approve(ask(sandbox, Kind.HOST_COMMAND, "date", Scope.SANDBOX));
+    Approval general = ask(sandbox, Kind.EGRESS, "general.net", Scope.NAMESPACE);
+    Approval others = ask(fixture.sandbox(), Kind.EGRESS, "waits.net", Scope.SANDBOX);
+
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Approval> answer = threads.submit(() -> approvals().await(ALICE, waiting.id(), LONG));
+      fixture.control().sandboxes().delete(ALICE, sandbox.id());
+      assertThat(answer.get().status()).isEqualTo(Status.WITHDRAWN);
+    }
+    assertThat(approvals().get(ALICE, granted.id()).status()).isEqualTo(Status.WITHDRAWN);
+    assertThat(approvals().list(ALICE, Status.PENDING, 10))
+        .as("what goes beyond the sandbox")
+        .extracting(Approval::id)
+        .containsExactlyInAnyOrder(general.id(), others.id());
+    refused(ErrorCode.WRONG_STATE, () -> approve(waiting));
+  }
+
+  @Test
   void aRequestAndAGrantEndByThemselves() {
     Sandbox sandbox = fixture.sandbox();
     Approval asked = ask(sandbox, Kind.EGRESS, "late.net", Scope.SANDBOX, Duration.ofMillis(300));

@@ -75,7 +75,11 @@ record FrontMatter(String name, String description, String json) {
       throw refused("has front matter of more than " + Limits.MAX_FRONT_MATTER + " characters");
     }
     ObjectNode fields = parsed(yaml);
-    return new FrontMatter(name(fields), description(fields), fields.toString());
+    String json = fields.toString();
+    if (json.codePoints().anyMatch(c -> Character.getType(c) == Character.SURROGATE)) {
+      throw refused("has front matter with half a character, which cannot be written as UTF-8");
+    }
+    return new FrontMatter(name(fields), description(fields), json);
   }
 
   private static String decoded(byte[] main) {

@@ -103,6 +103,7 @@ class SkillPackageTest {
     refused("a.md", yaml("x: " + "y".repeat(70_000)));
     refused("a.md", yaml("a".repeat(1 << 20)));
     refused("a.md", new byte[] {'-', '-', '-', '\n', (byte) 0xff, (byte) 0xfe});
+    refused("a.md", yaml("author: \"\\ud800\"")).withMessageContaining("half a character");
   }
 
   private static byte[] yaml(String more) {

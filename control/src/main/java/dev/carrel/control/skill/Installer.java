@@ -78,7 +78,19 @@ final class Installer {
       }
       takePlace(fresh, skill.folder());
     } finally {
+      remove(fresh);
+    }
+  }
+
+  /** Also for one who was cancelled: a thread that is interrupted reaches no guest. */
+  private void remove(String fresh) {
+    boolean cancelled = Thread.interrupted();
+    try {
       guest.remove(fresh, RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+    } finally {
+      if (cancelled) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 

@@ -20,7 +20,10 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -206,6 +209,24 @@ class SkillsIT {
     control.sandboxes().delete(ALICE, sandbox);
     assertThat(skills.of(List.of())).isEmpty();
     refused(ErrorCode.SANDBOX_NOT_FOUND, () -> skills.installed(ALICE, sandbox));
+  }
+
+  @Test
+  void whoCancelsAnInstallLeavesNothingBehind() throws Exception {
+    var files = new ArrayList<>(List.of("SKILL.md", Packed.main("long", "Has many files.")));
+    for (int i = 0; i < 900; i++) {
+      files.addAll(List.of("file" + i, "content"));
+    }
+    upload(ALICE, "long.zip", Packed.zip(files.toArray(String[]::new)));
+    SandboxId sandbox = fixture.sandbox().id();
+    control.files().mkdir(ALICE, sandbox, "skills", true);
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Installation> installing =
+          threads.submit(() -> skills.install(ALICE, sandbox, List.of("long")));
+      ControlFixture.eventually(() -> !names(sandbox, "skills").isEmpty());
+      installing.cancel(true);
+    }
+    assertThat(names(sandbox, "skills")).isEmpty();
   }
 
   @Test

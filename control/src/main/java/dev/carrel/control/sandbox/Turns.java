@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One writer per sandbox: whoever changes its status has its turn. Others wait in line, and only
- * for that sandbox; whoever only looks needs none.
+ * One writer per sandbox: whoever changes its status, or in a line of its own what is installed in
+ * it, has its turn. Others wait in line, and only for that sandbox; whoever only looks needs none.
  */
-final class Turns {
+public final class Turns {
   private final Map<SandboxId, Line> lines = new ConcurrentHashMap<>();
 
   /** Waits for those before; a thread that has the turn may take it again. */
@@ -43,6 +43,18 @@ final class Turns {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Waits until it is cancelled, or those before are done. */
+  public Turn await(SandboxId id) throws InterruptedException {
+    Line line = enter(id);
+    try {
+      line.lock.lockInterruptibly();
+    } catch (InterruptedException e) {
+      leave(id);
+      throw e;
+    }
+    return new Turn(this, id, line);
   }
 
   /** Waits for as long as it takes; what others do in their turn is bounded. */
@@ -91,7 +103,7 @@ final class Turns {
   }
 
   /** The right to change one sandbox, until it is closed. */
-  static final class Turn implements AutoCloseable {
+  public static final class Turn implements AutoCloseable {
     private final Turns turns;
     private final SandboxId id;
     private final Line line;

@@ -11,6 +11,7 @@ import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.sandbox.Turns;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Spool;
 import dev.carrel.spi.ErrorCode;
@@ -30,9 +31,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.IntStream;
 import org.jdbi.v3.core.Handle;
 
 /**
@@ -42,17 +42,18 @@ import org.jdbi.v3.core.Handle;
 public final class Skills implements SandboxListener {
   private static final int BUFFER = 64 * 1024;
   // Each may hold a whole skill in memory.
-  private static final int AT_ONCE = 4;
-  private static final int LOCKS = 64;
+  private static final int READ_AT_ONCE = 4;
+  private static final int GIVEN_AT_ONCE = 4;
 
   private final Sandboxes sandboxes;
   private final SkillStore store;
   private final Spool spool;
   private final Audit audit;
   private final Events events;
-  private final Semaphore room = new Semaphore(AT_ONCE, true);
-  private final List<ReentrantLock> installing =
-      IntStream.range(0, LOCKS).mapToObj(_ -> new ReentrantLock()).toList();
+  private final Semaphore reading = new Semaphore(READ_AT_ONCE, true);
+  // Sandboxes that stand still while they are given one keep only their own tenant waiting.
+  private final Map<String, Semaphore> giving = new ConcurrentHashMap<>();
+  private final Turns turns = new Turns();
 
   /**
    * @param data the server's own folder
@@ -75,11 +76,11 @@ public final class Skills implements SandboxListener {
     Path file = spool.create();
     try {
       receive(content, file);
-      room.acquire();
+      reading.acquire();
       try {
         return keep(caller, SkillPackage.read(filename, file));
       } finally {
-        room.release();
+        reading.release();
       }
     } finally {
       Files.delete(file);
@@ -227,9 +228,8 @@ public final class Skills implements SandboxListener {
     var already = new ArrayList<Installed>();
     var notFound = new ArrayList<String>();
     var failed = new ArrayList<Installation.Failure>();
-    ReentrantLock turn = installing.get(Math.floorMod(sandbox.hashCode(), LOCKS));
-    turn.lockInterruptibly();
-    try (RunningSandbox.Use _ = running.use()) {
+    try (Turns.Turn _ = turns.await(sandbox);
+        RunningSandbox.Use _ = running.use()) {
       for (String reference : new LinkedHashSet<>(references)) {
         Optional<Skill> skill = store.find(running.tenant(), reference);
         if (skill.isEmpty()) {
@@ -248,8 +248,6 @@ public final class Skills implements SandboxListener {
               new Installation.Failure(skill.get(), refused(caller, running, skill.get(), e)));
         }
       }
-    } finally {
-      turn.unlock();
     }
     return new Installation(installed, already, notFound, failed);
   }
@@ -264,6 +262,8 @@ public final class Skills implements SandboxListener {
   /** Empty when it was deleted meanwhile. */
   private Optional<Installed> give(Caller caller, RunningSandbox running, Skill skill)
       throws InterruptedException {
+    Semaphore room =
+        giving.computeIfAbsent(running.tenant(), _ -> new Semaphore(GIVEN_AT_ONCE, true));
     room.acquire();
     try {
       Optional<SkillStore.Whole> whole = store.whole(skill.id());

@@ -13,6 +13,7 @@ import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -227,6 +229,36 @@ class SkillsIT {
       installing.cancel(true);
     }
     assertThat(names(sandbox, "skills")).isEmpty();
+  }
+
+  @Test
+  void guestsThatStandStillKeepNoOtherTenantWaiting() throws Exception {
+    fixture.close();
+    var guests = new StandingGuests();
+    fixture = new ControlFixture("process", settings -> settings, guests::around);
+    control = fixture.control();
+    skills = control.skills();
+    upload(ALICE, "one");
+    upload(MALLORY, "evil");
+    SandboxId quick = fixture.sandbox().id();
+    List<SandboxId> standing =
+        Stream.generate(() -> control.sandboxes().create(MALLORY, CreateSandbox.defaults()).id())
+            .limit(4)
+            .toList();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      guests.stand(standing);
+      List<Future<Installation>> held =
+          standing.stream()
+              .map(id -> threads.submit(() -> skills.install(MALLORY, id, List.of("greet"))))
+              .toList();
+      ControlFixture.eventually(() -> guests.waiting() == held.size());
+      assertThat(skills.install(ALICE, quick, List.of("greet")).installed()).hasSize(1);
+      assertThat(guests.givenUp()).as("whom it had to wait for").isZero();
+      guests.goOn();
+    } finally {
+      guests.goOn();
+      standing.forEach(id -> control.sandboxes().delete(MALLORY, id));
+    }
   }
 
   @Test

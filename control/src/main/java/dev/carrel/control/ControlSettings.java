@@ -111,6 +111,10 @@ public record ControlSettings(
     return with(draft -> draft.web = newWeb);
   }
 
+  public ControlSettings withPackages(PackageSettings newPackages) {
+    return with(draft -> draft.packages = newPackages);
+  }
+
   public ControlSettings withHost(HostSettings newHost) {
     return with(draft -> draft.host = newHost);
   }
@@ -142,7 +146,7 @@ public record ControlSettings(
     private ArtifactSettings artifacts;
     private final ImageSettings images;
     private WebSettings web;
-    private final PackageSettings packages;
+    private PackageSettings packages;
     private HostSettings host;
     private TransferSettings transfers;
 

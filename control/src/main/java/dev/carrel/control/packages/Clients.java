@@ -97,19 +97,20 @@ final class Clients {
         except metadata.PackageNotFoundError: print(n)
       """;
 
-  // In a folder of its own, so that nothing has changed when a rule refuses what it finds.
+  // In a folder of its own, so that nothing has changed when a rule refuses what it finds; whoever
+  // asks names it, and removes it however this ends.
   private static final String NPM_RESOLVE =
       """
       const fs = require('fs'), path = require('path'), files = ['package.json', 'package-lock.json'];
-      const folder = fs.mkdtempSync('/tmp/carrel-npm-');
+      const folder = process.argv[1];
+      fs.mkdirSync(folder, 0o700);
       for (const f of files) if (fs.existsSync(f)) fs.copyFileSync(f, path.join(folder, f));
       const lock = f => { try { return JSON.parse(fs.readFileSync(f)).packages || {} } catch { return {} } };
       const before = lock('package-lock.json');
       const r = require('child_process').spawnSync('npm', ['install', '--package-lock=true', '--package-lock-only',
-        '--ignore-scripts', '--prefix', folder, ...process.argv.slice(1)], {cwd: folder, stdio: ['ignore', 2, 2]});
+        '--ignore-scripts', '--prefix', folder, ...process.argv.slice(2)], {cwd: folder, stdio: ['ignore', 2, 2]});
       if (r.error) { console.error(r.error.message); process.exit(127) }
-      if (r.status !== 0) { fs.rmSync(folder, {recursive: true}); process.exit(r.status || 1) }
-      console.log('@', folder);
+      if (r.status !== 0) process.exit(r.status || 1);
       for (const [at, p] of Object.entries(lock(path.join(folder, 'package-lock.json'))))
         if (at && !p.link && (before[at] || {}).version !== p.version)
           console.log(p.name || at.slice(at.lastIndexOf('node_modules/') + 13), p.version, '-');
@@ -150,7 +151,6 @@ final class Clients {
       const queue = mirror && proxy ? [...wanted] : [];
       const work = async () => { for (let o; (o = queue.pop());) await load(...o) };
       Promise.all(Array.from({length: 6}, work)).then(() => {
-        fs.rmSync(folder, {recursive: true});
         const r = require('child_process').spawnSync('npm', ['install', ...process.argv.slice(2)], {stdio: 'inherit'});
         process.exit(r.error ? 127 : r.status === null ? 1 : r.status);
       });
@@ -164,8 +164,12 @@ final class Clients {
 
   private Clients() {}
 
-  /** Prints a line for each package that would be installed: name, version, digest or a dash. */
-  static List<String> resolve(InstallPackages request, Duration minAge) {
+  /**
+   * Prints a line for each package that would be installed: name, version, digest or a dash.
+   *
+   * @param place where npm writes it down, inside the sandbox; not there yet
+   */
+  static List<String> resolve(InstallPackages request, Duration minAge, String place) {
     var command = new ArrayList<String>();
     switch (request.client()) {
       case PIP -> {
@@ -177,7 +181,7 @@ final class Clients {
         command.add("--");
       }
       case NPM -> {
-        command.addAll(List.of("node", "-e", NPM_RESOLVE, "--"));
+        command.addAll(List.of("node", "-e", NPM_RESOLVE, "--", place));
         command.addAll(NPM_QUIET);
         if (minAge.isPositive()) {
           command.add("--before=" + before(minAge));
@@ -194,8 +198,10 @@ final class Clients {
     return command;
   }
 
-  /** Installs what was resolved; pip reads it from its input. */
-  static List<String> install(InstallPackages request, Resolution resolution) {
+  /**
+   * Installs what was resolved; pip reads it from its input, npm in the place it was written to.
+   */
+  static List<String> install(InstallPackages request, String place) {
     var command = new ArrayList<String>();
     switch (request.client()) {
       case PIP -> {
@@ -203,8 +209,7 @@ final class Clients {
         command.addAll(pip(request));
       }
       case NPM -> {
-        command.addAll(
-            List.of("node", "-e", NPM_INSTALL, "--", String.valueOf(resolution.place())));
+        command.addAll(List.of("node", "-e", NPM_INSTALL, "--", place));
         command.addAll(NPM_QUIET);
         if (!request.scripts()) {
           command.add("--ignore-scripts");

@@ -17,8 +17,10 @@ import dev.carrel.control.packages.Installation.Installed;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
+import dev.carrel.control.sandbox.Turns;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Decision;
+import dev.carrel.guest.RemoveOption;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
@@ -35,10 +37,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Installs packages inside sandboxes, by the clients of the image, through the sandbox's own
@@ -46,6 +51,7 @@ import org.jspecify.annotations.Nullable;
  * which fetches them for all. Safe for many threads.
  */
 public final class Packages {
+  private static final Logger LOG = LoggerFactory.getLogger(Packages.class);
   private static final Duration LOOK = Duration.ofSeconds(30);
   private static final Duration SAME_FILE = Duration.ofSeconds(30);
   private static final int NOT_FOUND = 127;
@@ -53,6 +59,7 @@ public final class Packages {
   private static final Map<String, String> OWN_FOLDER = Map.of("PIP_BREAK_SYSTEM_PACKAGES", "1");
   private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
 
+  private final Turns turns = new Turns();
   private final PackageSettings settings;
   private final Sandboxes sandboxes;
   private final Execs execs;
@@ -100,7 +107,15 @@ public final class Packages {
   public Installation install(Caller caller, SandboxId id, InstallPackages request)
       throws InterruptedException {
     check(request);
-    RunningSandbox sandbox = sandboxes.requireRunning(caller, id);
+    sandboxes.requireVisible(caller, id);
+    // Who resolves while another installs would undo that: npm prunes what its lock does not name.
+    try (Turns.Turn _ = turns.await(id)) {
+      return install(caller, sandboxes.requireRunning(caller, id), request);
+    }
+  }
+
+  private Installation install(Caller caller, RunningSandbox sandbox, InstallPackages request)
+      throws InterruptedException {
     if (mirror == null || request.client() == PackageClient.R) {
       return install(new Job(caller, sandbox, request, OWN_FOLDER), () -> Files.NONE);
     }
@@ -120,17 +135,59 @@ public final class Packages {
       Caller caller,
       RunningSandbox sandbox,
       InstallPackages request,
-      Map<String, String> variables) {
+      Map<String, String> variables,
+      String place) {
+    Job(
+        Caller caller,
+        RunningSandbox sandbox,
+        InstallPackages request,
+        Map<String, String> variables) {
+      this(caller, sandbox, request, variables, "/tmp/carrel-npm-" + UUID.randomUUID());
+    }
+
     PackageClient client() {
       return request.client();
     }
   }
 
   private Installation install(Job job, Supplier<Files> files) throws InterruptedException {
+    try {
+      return resolveAndInstall(job, files);
+    } finally {
+      if (job.client() == PackageClient.NPM) {
+        clear(job);
+      }
+    }
+  }
+
+  /** Also after one who was cancelled: a thread that is interrupted reaches no guest. */
+  private static void clear(Job job) {
+    boolean cancelled = Thread.interrupted();
+    try {
+      job.sandbox()
+          .guest()
+          .files()
+          .remove(job.place(), RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+    } catch (SandboxException e) {
+      // What came of the install is told whether or not this went.
+      LOG.debug("{} stays in {}: {}", job.place(), job.sandbox().id(), e.message());
+    } finally {
+      if (cancelled) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Installation resolveAndInstall(Job job, Supplier<Files> files)
+      throws InterruptedException {
     InstallPackages request = job.request();
     Instant begun = Instant.now();
     ExecResult ran =
-        run(job, Clients.resolve(request, settings.minAge()), settings.timeout(), null);
+        run(
+            job,
+            Clients.resolve(request, settings.minAge(), job.place()),
+            settings.timeout(),
+            null);
     requireClient(job.client(), ran);
     List<Installed> installed = List.of();
     List<Installed> resolved = List.of();
@@ -181,7 +238,7 @@ public final class Packages {
 
   private ExecResult install(Job job, Resolution resolution) throws InterruptedException {
     String input = job.client() == PackageClient.PIP ? resolution.requirements() : null;
-    return run(job, Clients.install(job.request(), resolution), settings.timeout(), input);
+    return run(job, Clients.install(job.request(), job.place()), settings.timeout(), input);
   }
 
   private ExecResult run(Job job, List<String> command, Duration timeout, @Nullable String input)

@@ -8,16 +8,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What a client would install, dependencies and all, before anything is.
- *
- * @param place where the client wrote it down, inside the sandbox; null: nowhere
- */
-record Resolution(List<Chosen> chosen, @Nullable String place) {
+/** What a client would install, dependencies and all, before anything is. */
+record Resolution(List<Chosen> chosen) {
   private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}|-");
-  private static final Pattern PLACE = Pattern.compile("/tmp/carrel-npm-[A-Za-z0-9]{6}");
-  private static final String PLACE_MARK = "@";
 
   Resolution {
     chosen = List.copyOf(chosen);
@@ -36,12 +30,9 @@ record Resolution(List<Chosen> chosen, @Nullable String place) {
       throw unreadable("it names too many packages");
     }
     var chosen = new ArrayList<Chosen>();
-    String place = null;
     for (String line : text.text().lines().filter(one -> !one.isBlank()).toList()) {
       String[] words = line.strip().split(" ", -1);
-      if (words.length == 2 && words[0].equals(PLACE_MARK) && PLACE.matcher(words[1]).matches()) {
-        place = words[1];
-      } else if (words.length == 3
+      if (words.length == 3
           && client.accepts(words[0])
           && VERSION.matcher(words[1]).matches()
           && DIGEST.matcher(words[2]).matches()) {
@@ -50,7 +41,7 @@ record Resolution(List<Chosen> chosen, @Nullable String place) {
         throw unreadable("a line of it is no package");
       }
     }
-    return new Resolution(chosen, place);
+    return new Resolution(chosen);
   }
 
   private static SandboxException unreadable(String why) {

@@ -70,15 +70,21 @@ final class PackageClientsIT {
             "PIP_TRUSTED_HOST", String.join(" ", INDEX, FILES, OTHER),
             "NPM_CONFIG_REGISTRY", index.at(INDEX + "/npm/").toString());
     Path none = Path.of("/nonexistent");
-    return settings.withNetwork(
-        network
-            .withPackages(new PackageHost(clients, none, none, List.of(rule(FILES), rule(OTHER))))
-            .withProxy(
-                network
-                    .proxy()
-                    .withPinned(
-                        Stream.of(INDEX, FILES, OTHER)
-                            .collect(Collectors.toMap(Host::parse, _ -> here)))));
+    PackageSettings usual = settings.packages();
+    return settings
+        .withPackages(
+            new PackageSettings(
+                List.of(), List.of("denied"), usual.minAge(), usual.timeout(), usual.cache()))
+        .withNetwork(
+            network
+                .withPackages(
+                    new PackageHost(clients, none, none, List.of(rule(FILES), rule(OTHER))))
+                .withProxy(
+                    network
+                        .proxy()
+                        .withPinned(
+                            Stream.of(INDEX, FILES, OTHER)
+                                .collect(Collectors.toMap(Host::parse, _ -> here)))));
   }
 
   @Test
@@ -133,6 +139,57 @@ final class PackageClientsIT {
       assertThat(run(two, "node -p \"require('shared-npm')\"")).contains("it is here");
       assertThat(run(two, "cat package-lock.json")).contains(index.at(tarball).toString());
     }
+  }
+
+  @Test
+  void whatIsNotInstalledLeavesNothingBehind(@TempDir Path folder) throws Exception {
+    tarball(folder, "plain-npm");
+    index.put(
+        INDEX + "/npm/needs-denied",
+        "application/json",
+        """
+        {"name": "needs-denied", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0":
+          {"name": "needs-denied", "version": "1.0.0", "dependencies": {"denied": "1.0.0"},
+           "dist": {"tarball": "%1$s"}}}}
+        """
+            .formatted(index.at(FILES + "/needs-denied-1.0.0.tgz"))
+            .getBytes(StandardCharsets.UTF_8));
+    index.put(
+        INDEX + "/npm/denied",
+        "application/json",
+        """
+        {"name": "denied", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0":
+          {"name": "denied", "version": "1.0.0", "dist": {"tarball": "%1$s"}}}}
+        """
+            .formatted(index.at(FILES + "/denied-1.0.0.tgz"))
+            .getBytes(StandardCharsets.UTF_8));
+    Sandbox sandbox = sandbox(PACKAGES, Map.of());
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> install(sandbox, PackageClient.NPM, "needs-denied"))
+        .withMessageContaining("'denied', which is needed, is refused");
+    assertThat(run(sandbox, "ls -A /tmp /workspace")).doesNotContain("carrel-npm");
+    assertThat(install(sandbox, PackageClient.NPM, "plain-npm").success()).isTrue();
+    assertThat(install(sandbox, PackageClient.NPM, "plain-npm").success()).isTrue();
+    assertThat(install(sandbox, PackageClient.NPM, "absent-npm").success()).isFalse();
+    assertThat(run(sandbox, "ls -A /tmp")).doesNotContain("carrel-npm");
+  }
+
+  @Test
+  void installsAtOnceInOneSandboxKeepEachOthersPackages(@TempDir Path folder) throws Exception {
+    tarball(Files.createDirectory(folder.resolve("one")), "one-npm");
+    tarball(Files.createDirectory(folder.resolve("two")), "two-npm");
+    Sandbox sandbox = sandbox(PACKAGES, Map.of());
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Installation> one =
+          threads.submit(() -> install(sandbox, PackageClient.NPM, "one-npm"));
+      Future<Installation> two =
+          threads.submit(() -> install(sandbox, PackageClient.NPM, "two-npm"));
+      assertThat(one.get().success()).as(one.get().exec().stderr().text()).isTrue();
+      assertThat(two.get().success()).as(two.get().exec().stderr().text()).isTrue();
+    }
+    assertThat(run(sandbox, "ls node_modules")).contains("one-npm", "two-npm");
+    assertThat(run(sandbox, "cat package.json")).contains("one-npm", "two-npm");
   }
 
   @Test

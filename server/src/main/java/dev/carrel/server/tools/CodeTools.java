@@ -6,6 +6,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.packages.Installation;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.validate.CheckCode;
 import dev.carrel.control.validate.Verdict;
@@ -177,6 +178,9 @@ final class CodeTools {
     JsonNode arguments = call.arguments();
     Language language = Language.parse(arguments.path("language").asText("python"));
     var packages = new Dependencies(language, arguments.path("dependencies"));
+    if (packages.any()) {
+      control.packages().check(packages.request());
+    }
     Sandbox made =
         sessions.begin(
             call.caller(),
@@ -196,11 +200,12 @@ final class CodeTools {
         node.put("isolation", made.isolation().strength().name().toLowerCase(Locale.ROOT));
       }
       if (packages.any()) {
-        ExecResult installed = run(call, made.id(), packages.command());
-        if (installed.exitCode() != 0) {
-          throw packages.failed(installed);
+        Installation done =
+            control.packages().install(call.caller(), made.id(), packages.request());
+        if (!done.success()) {
+          throw packages.failed(done.exec());
         }
-        node.put("stderr", installed.stderr().text());
+        node.put("stderr", done.exec().stderr().text());
       }
       ready = true;
       return CodeTool.result(node);

@@ -3,13 +3,12 @@ package dev.carrel.server.tools;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.exec.ExecResult;
-import dev.carrel.spi.Command;
+import dev.carrel.control.packages.InstallPackages;
+import dev.carrel.control.packages.PackageClient;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
@@ -19,7 +18,6 @@ final class Dependencies {
       Pattern.compile("@?[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,127}[A-Za-z0-9])?");
   private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9.*+!_-]{0,64}");
   private static final int MAX = 100;
-  private static final Duration PATIENCE = Duration.ofMinutes(10);
   private static final int SHOWN = 2000;
 
   private final Language language;
@@ -52,32 +50,17 @@ final class Dependencies {
     return wanted;
   }
 
-  Command command() {
+  /** As anybody else's packages, by the same rules. */
+  InstallPackages request() {
+    PackageClient client = PackageTools.usual(language);
+    String separator = client == PackageClient.NPM ? "@" : "==";
     var words = new ArrayList<String>();
-    switch (language) {
-      case PYTHON -> {
-        words.addAll(List.of("python3", "-m", "pip", "install", "--user", "--no-cache-dir", "--"));
-        each(words, "==");
-      }
-      case NODE -> {
-        words.addAll(List.of("npm", "install", "--no-audit", "--no-fund", "--save", "--"));
-        each(words, "@");
-      }
-      case R -> {
-        words.addAll(
-            List.of("Rscript", "-e", "install.packages(commandArgs(TRUE), Ncpus = 2)", "--args"));
-        wanted.fieldNames().forEachRemaining(words::add);
-      }
-      case BASH -> throw new IllegalStateException("refused before");
-    }
-    return Command.of(words.toArray(String[]::new)).withTimeout(PATIENCE);
-  }
-
-  private void each(List<String> words, String separator) {
     for (Map.Entry<String, JsonNode> entry : wanted.properties()) {
       String version = entry.getValue().asText();
-      words.add(version.isEmpty() ? entry.getKey() : entry.getKey() + separator + version);
+      boolean any = version.isEmpty() || version.equals("*") || client == PackageClient.R;
+      words.add(any ? entry.getKey() : entry.getKey() + separator + version);
     }
+    return new InstallPackages(client, words, false);
   }
 
   SandboxException failed(ExecResult result) {
@@ -88,6 +71,8 @@ final class Dependencies {
             ErrorCode.WRONG_STATE,
             "the packages could not be installed (exit code %d): %s"
                 .formatted(result.exitCode(), end.strip()))
-        .withHint("the session must be allowed to reach the package index: see allowed_domains");
+        .withHint(
+            "the session must be allowed to reach the package index: see allowed_domains; what has"
+                + " to run code for it is installed by install_package with scripts");
   }
 }

@@ -77,7 +77,7 @@ final class PackageTools {
             PackageRoutes.View.of(control.packages().install(call.caller(), session, request))));
   }
 
-  private static PackageClient usual(Language language) {
+  static PackageClient usual(Language language) {
     return switch (language) {
       case PYTHON -> PackageClient.PIP;
       case NODE -> PackageClient.NPM;

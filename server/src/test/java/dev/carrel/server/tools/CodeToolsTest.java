@@ -177,6 +177,9 @@ class CodeToolsTest {
     int before = sessions();
     assertThat(mcp.error("create_session", "{\"dependencies\":{\"--index-url=http://x\":\"\"}}"))
         .contains("must be names of packages");
+    // To pip this is a folder.
+    assertThat(mcp.error("create_session", "{\"dependencies\":{\"some/folder\":\"\"}}"))
+        .contains("is no package of pip");
     assertThat(sessions()).isEqualTo(before);
   }
 

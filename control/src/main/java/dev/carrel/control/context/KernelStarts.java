@@ -96,10 +96,10 @@ final class KernelStarts {
 
   private @Nullable Kernel fork(RunningSandbox sandbox, KernelFork wanted, KernelCommand command)
       throws InterruptedException {
-    if (!sandbox.fork(wanted)) {
-      return null;
-    }
     try {
+      if (!sandbox.fork(wanted)) {
+        return null;
+      }
       ExecSession session = sandbox.guest().attachAtEnd(wanted.exec());
       var kernel = new Kernel(sandbox, wanted.exec(), session, Context.Start.ZYGOTE);
       kernel.begin();

@@ -12,9 +12,13 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.util.Optional;
 import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Cells that were asked for with a key: each runs once, on a thread that no caller interrupts. */
 final class KeyedCells {
+  private static final Logger LOG = LoggerFactory.getLogger(KeyedCells.class);
+
   private final Sandboxes sandboxes;
   private final RequestKeys keys;
   private final KeptCells kept;
@@ -67,15 +71,20 @@ final class KeyedCells {
     kept.removeAll(sandbox);
   }
 
-  private static void run(CellRecord cell, Running running, Runnable forget) {
+  static void run(CellRecord cell, Running running, Runnable forget) {
     try {
       running.begin(cell);
     } catch (SandboxException e) {
-      if (e.code() != ErrorCode.GUEST_LOST) {
-        // It never ran: whoever asks again, asks for the first time.
-        forget.run();
+      try {
+        if (e.code() != ErrorCode.GUEST_LOST) {
+          // It never ran: whoever asks again, asks for the first time.
+          forget.run();
+        }
+      } catch (RuntimeException unwritten) {
+        LOG.warn("the key of code that never ran is not free: {}", unwritten.toString());
+      } finally {
+        cell.fail(e);
       }
-      cell.fail(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       cell.fail(Cell.shuttingDown());

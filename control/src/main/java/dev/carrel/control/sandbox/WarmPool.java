@@ -29,6 +29,7 @@ final class WarmPool {
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private volatile long lastClaim = System.nanoTime();
+  private volatile long restsUntil = System.nanoTime();
 
   WarmPool(PoolSettings.Pool settings, String engine) {
     this.settings = settings;
@@ -65,6 +66,15 @@ final class WarmPool {
    */
   boolean canWait() {
     return idle.get() * LOW >= target.get() && System.nanoTime() - lastClaim < CALM.toNanos();
+  }
+
+  /** None is made for a while, so that the other pools have their turn. */
+  void rest(Duration time) {
+    restsUntil = System.nanoTime() + time.toNanos();
+  }
+
+  boolean rests() {
+    return restsUntil - System.nanoTime() > 0;
   }
 
   /** How many are to be made now. */

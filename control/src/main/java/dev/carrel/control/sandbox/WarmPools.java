@@ -5,6 +5,7 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -187,15 +188,21 @@ public final class WarmPools implements AutoCloseable {
           look = System.nanoTime() + settings.checkInterval().toNanos();
         }
         Optional<WarmPool> hungry =
-            pools.values().stream().filter(pool -> enabled && pool.missing() > 0).findFirst();
+            pools.values().stream()
+                .filter(pool -> enabled && pool.missing() > 0 && !pool.rests())
+                .findFirst();
         if (hungry.isPresent() && hungry.get().canWait()) {
           // Making one would take the processors away from whoever has just claimed the last.
           wanted.tryAcquire(BREATH.toMillis(), TimeUnit.MILLISECONDS);
           continue;
         }
-        boolean made = hungry.isPresent() && fill(hungry.get());
-        if (!made) {
-          long pause = hungry.isPresent() ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
+        if (hungry.isPresent()) {
+          if (!fill(hungry.get())) {
+            hungry.get().rest(AFTER_FAILURE);
+          }
+        } else {
+          boolean resting = enabled && pools.values().stream().anyMatch(p -> p.missing() > 0);
+          long pause = resting ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
           wanted.tryAcquire(pause, TimeUnit.NANOSECONDS);
           wanted.drainPermits();
         }
@@ -205,12 +212,21 @@ public final class WarmPools implements AutoCloseable {
     }
   }
 
+  /** False: it failed, and would again. */
   private boolean fill(WarmPool pool) throws InterruptedException {
     int begun = era.get();
+    var told = new ArrayList<VolumeId>();
     RunningSandbox box;
     try {
-      box = maker.make(pool.settings(), volumes::add);
+      box =
+          maker.make(
+              pool.settings(),
+              volume -> {
+                told.add(volume);
+                volumes.add(volume);
+              });
     } catch (RuntimeException e) {
+      told.forEach(volumes::remove);
       // The next create says the same to somebody who can do something about it.
       LOG.warn(
           "a box of image {} could not be made ahead: {}", pool.settings().image(), e.toString());
@@ -230,7 +246,7 @@ public final class WarmPools implements AutoCloseable {
     if (begun != era.get() || !enabled) {
       // Made with defaults that have changed meanwhile.
       discard(box);
-      return false;
+      return true;
     }
     pool.add(new WarmPool.Box(box, System.nanoTime(), begun));
     return true;

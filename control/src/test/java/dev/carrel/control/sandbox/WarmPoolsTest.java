@@ -1,0 +1,67 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.control.telemetry.Telemetry;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.VolumeId;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/** Pools whose boxes cannot be made. */
+final class WarmPoolsTest {
+  private static final List<String> IMAGES = List.of("first", "second", "third", "fourth");
+
+  @Test
+  void oneThatCannotBeFilledKeepsNoOtherFromBeingFilled() {
+    var maker = new FailingMaker();
+    try (var pools = pools(maker)) {
+      pools.begin();
+
+      eventually(() -> maker.tried.containsAll(IMAGES));
+    }
+  }
+
+  @Test
+  void volumeOfABoxThatCouldNotBeMadeIsNobodys() {
+    var maker = new FailingMaker();
+    try (var pools = pools(maker)) {
+      pools.begin();
+
+      eventually(() -> !maker.tried.isEmpty() && pools.volumes().isEmpty());
+    }
+    assertThat(maker.tried).isSubsetOf(IMAGES);
+  }
+
+  private static WarmPools pools(WarmPools.Maker maker) {
+    List<PoolSettings.Pool> settings =
+        IMAGES.stream().map(image -> new PoolSettings.Pool(image, null, 1, 1, Set.of())).toList();
+    return new WarmPools(PoolSettings.defaults().withPools(settings), maker, new Telemetry());
+  }
+
+  private static final class FailingMaker implements WarmPools.Maker {
+    final Set<String> tried = ConcurrentHashMap.newKeySet();
+
+    @Override
+    public String engine(PoolSettings.Pool pool) {
+      return "none";
+    }
+
+    @Override
+    public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
+      volume.accept(VolumeId.random());
+      tried.add(pool.image());
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "no box of " + pool.image());
+    }
+
+    @Override
+    public void discard(RunningSandbox box) {
+      throw new IllegalStateException("none was made");
+    }
+  }
+}

@@ -5,9 +5,12 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +22,7 @@ public final class SandboxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SandboxWatch.class);
   private static final Duration SWEEP_INTERVAL = Duration.ofSeconds(30);
   private static final Duration DELETED_RETENTION = Duration.ofDays(7);
+  private static final Duration LAST_ENDS = Duration.ofSeconds(5);
 
   private final Sandboxes sandboxes;
   private final Life life;
@@ -26,6 +30,9 @@ public final class SandboxWatch implements AutoCloseable {
   private final Supplier<SandboxSettings> settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
+  // Ends that wait for somebody who has the sandbox's turn: nobody else waits with them.
+  private final Map<SandboxId, Thread> waiting = new ConcurrentHashMap<>();
+  private @Nullable Thread sweeping;
   private Instant nextSweep;
 
   public SandboxWatch(Sandboxes sandboxes, Supplier<SandboxSettings> settings) {
@@ -45,6 +52,13 @@ public final class SandboxWatch implements AutoCloseable {
     while (true) {
       try {
         thread.join();
+        if (sweeping != null) {
+          sweeping.join();
+        }
+        for (Thread end : waiting.values()) {
+          // Whoever has the turn may keep it for long; then the end is the next server's to bring.
+          boolean _ = end.join(LAST_ENDS);
+        }
         break;
       } catch (InterruptedException e) {
         interrupted = true;
@@ -76,14 +90,29 @@ public final class SandboxWatch implements AutoCloseable {
     life.writeRemains();
     SandboxSettings current = settings.get();
     var policy = new IdlePolicy(current.stoppedRetention(), current.life().warning());
+    waiting.values().removeIf(end -> !end.isAlive());
     for (RunningSandbox sandbox : life.running()) {
-      seeTo(sandbox.id(), () -> look(sandbox, policy, now));
+      if (!waiting.containsKey(sandbox.id())) {
+        seeTo(sandbox.id(), () -> look(sandbox, policy, now));
+      }
     }
     saveCounters();
-    if (now.isAfter(nextSweep)) {
+    if (now.isAfter(nextSweep) && (sweeping == null || !sweeping.isAlive())) {
       nextSweep = now.plus(SWEEP_INTERVAL);
-      sweep(now);
+      // Machines that do not end take their time, each of them.
+      sweeping = Thread.ofVirtual().name("sandbox-sweep").start(() -> sweep(now));
     }
+  }
+
+  /** In its turn, if it has not ended until that comes. */
+  private void inTurn(RunningSandbox sandbox, Runnable end) {
+    Runnable work =
+        () -> {
+          if (stop.getCount() > 0 && life.find(sandbox.id()) == sandbox) {
+            seeTo(sandbox.id(), end);
+          }
+        };
+    life.turns().run(sandbox.id(), work).ifPresent(thread -> waiting.put(sandbox.id(), thread));
   }
 
   private static void seeTo(SandboxId id, Runnable work) {
@@ -99,7 +128,7 @@ public final class SandboxWatch implements AutoCloseable {
 
   private void look(RunningSandbox sandbox, IdlePolicy policy, Instant now) {
     if (sandbox.machine().death().isPresent()) {
-      life.died(sandbox);
+      inTurn(sandbox, () -> life.died(sandbox));
       return;
     }
     long uses = sandbox.uses();
@@ -114,7 +143,7 @@ public final class SandboxWatch implements AutoCloseable {
       case IdlePolicy.Verdict.End(OnIdle how, Failure why) -> {
         boolean idle = !why.cause().equals(Failures.MAX_LIFE);
         if (!idle || sandbox.paused() || !sandbox.works()) {
-          end(sandbox, uses, how, why, idle);
+          inTurn(sandbox, () -> end(sandbox, uses, how, why, idle));
         }
       }
     }
@@ -158,6 +187,15 @@ public final class SandboxWatch implements AutoCloseable {
   }
 
   private void sweep(Instant now) {
+    try {
+      sweepNow(now);
+    } catch (RuntimeException e) {
+      // The top of a thread; the next one tries again.
+      LOG.error("a sweep of the sandboxes failed", e);
+    }
+  }
+
+  private void sweepNow(Instant now) {
     life.endRemains();
     store
         .endedBefore(now.minus(settings.get().stoppedRetention()))

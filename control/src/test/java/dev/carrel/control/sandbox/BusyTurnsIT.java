@@ -1,0 +1,59 @@
+package dev.carrel.control.sandbox;
+
+import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.carrel.control.ControlFixture;
+import dev.carrel.control.ControlSettings;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of the others while somebody has the turn of one sandbox for long. */
+final class BusyTurnsIT {
+  @Test
+  void sandboxWhoseTurnIsTakenKeepsNoOtherFromItsEnd() throws Exception {
+    try (var fixture = new ControlFixture(BusyTurnsIT::quick)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox brief =
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 1L));
+      Sandbox busy = sandboxes.create(ALICE, brief);
+      var taken = new CountDownLatch(1);
+      var over = new CountDownLatch(1);
+      Thread holder = Thread.ofVirtual().start(() -> hold(sandboxes, busy, taken, over));
+      try {
+        taken.await();
+        // Long enough for the watch to be at the one that is busy.
+        for (int i = 0; i < 3; i++) {
+          Sandbox other = sandboxes.create(ALICE, brief);
+          eventually(() -> status(sandboxes, other) == SandboxStatus.STOPPED);
+        }
+        assertThat(status(sandboxes, busy)).isEqualTo(SandboxStatus.RUNNING);
+      } finally {
+        over.countDown();
+        holder.join();
+      }
+      eventually(() -> status(sandboxes, busy) == SandboxStatus.STOPPED);
+    }
+  }
+
+  private static void hold(
+      Sandboxes sandboxes, Sandbox sandbox, CountDownLatch taken, CountDownLatch over) {
+    try (var _ = sandboxes.life().turn(sandbox.id())) {
+      taken.countDown();
+      over.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static SandboxStatus status(Sandboxes sandboxes, Sandbox sandbox) {
+    return sandboxes.get(ALICE, sandbox.id()).status();
+  }
+
+  private static ControlSettings quick(ControlSettings settings) {
+    return settings.withSandboxes(
+        settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50)));
+  }
+}

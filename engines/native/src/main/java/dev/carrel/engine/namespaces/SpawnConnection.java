@@ -1,13 +1,16 @@
 package dev.carrel.engine.namespaces;
 
+import dev.carrel.spi.Alarm;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
+import java.time.Duration;
 
 /** One connection to a spawn server, used by one thread at a time. */
 final class SpawnConnection implements AutoCloseable {
@@ -18,7 +21,22 @@ final class SpawnConnection implements AutoCloseable {
   }
 
   static SpawnConnection open(Path socket) throws IOException {
-    return new SpawnConnection(SocketChannel.open(UnixDomainSocketAddress.of(socket)));
+    return open(socket, SpawnServer.ANSWER);
+  }
+
+  /** Waits for the server to have room for one more, which one that hangs never has. */
+  static SpawnConnection open(Path socket, Duration patience) throws IOException {
+    var connection = new SpawnConnection(SocketChannel.open(StandardProtocolFamily.UNIX));
+    boolean connected = false;
+    try (var _ = Alarm.after(patience, connection::close)) {
+      connection.channel.connect(UnixDomainSocketAddress.of(socket));
+      connected = true;
+      return connection;
+    } finally {
+      if (!connected) {
+        connection.close();
+      }
+    }
   }
 
   void send(Frame frame) throws IOException {

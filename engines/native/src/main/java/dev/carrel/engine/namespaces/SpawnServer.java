@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * engine.
  */
 final class SpawnServer implements AutoCloseable {
-  private static final Duration ANSWER = Duration.ofSeconds(30);
+  static final Duration ANSWER = Duration.ofSeconds(30);
 
   /** For what copies files or takes memory back. */
   private static final Duration LONG_ANSWER = Duration.ofMinutes(10);
@@ -42,6 +42,7 @@ final class SpawnServer implements AutoCloseable {
   /** Fewer than the connections that the server accepts, which other processes may need too. */
   private static final int MAX_REQUESTS = 64;
 
+  private final Duration answer;
   private final Path runDirectory;
   private final Path libDirectory;
   private final Path volumeDirectory;
@@ -51,9 +52,21 @@ final class SpawnServer implements AutoCloseable {
   private final Semaphore slots = new Semaphore(MAX_REQUESTS, true);
   private final ReentrantLock starting = new ReentrantLock();
   private volatile @Nullable String build;
+
+  /** Of the one that was spoken to last; 0: none. */
+  private volatile long pid;
+
   private volatile boolean closed;
 
   SpawnServer(EngineSettings settings) {
+    this(settings, ANSWER);
+  }
+
+  /**
+   * @param answer how long to wait for one, unless the request is a long one
+   */
+  SpawnServer(EngineSettings settings, Duration answer) {
+    this.answer = answer;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.libDirectory = settings.libDirectory().toAbsolutePath().normalize();
     this.volumeDirectory = settings.volumeDirectory().toAbsolutePath().normalize();
@@ -67,11 +80,24 @@ final class SpawnServer implements AutoCloseable {
    * @param undo what to ask first when a server ended over the request and it is made again
    */
   List<Frame> ask(Frame request, Optional<Frame> undo) throws IOException {
-    slots.acquireUninterruptibly();
+    takeSlot();
     try {
       return askNow(request, undo);
     } finally {
       slots.release();
+    }
+  }
+
+  private void takeSlot() throws IOException {
+    try {
+      if (!slots.tryAcquire() && !slots.tryAcquire(answer.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw new IOException(
+            "%d requests to the spawn server are under way, and none was done in %d ms"
+                .formatted(MAX_REQUESTS, answer.toMillis()));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted before the spawn server was asked", e);
     }
   }
 
@@ -82,7 +108,7 @@ final class SpawnServer implements AutoCloseable {
       } catch (ClosedByInterruptException e) {
         throw e;
       } catch (ClosedChannelException e) {
-        throw new IOException("the spawn server gave no answer in " + patience(request), e);
+        throw silent(patience(request), e);
       } catch (IOException e) {
         // The server that this connection was kept for has ended. Its sandboxes live on.
         if (undo.isPresent()) {
@@ -90,7 +116,23 @@ final class SpawnServer implements AutoCloseable {
         }
       }
     }
-    return exchange(connect(), request);
+    SpawnConnection connection = connect();
+    try {
+      return exchange(connection, request);
+    } catch (ClosedByInterruptException e) {
+      throw e;
+    } catch (ClosedChannelException e) {
+      throw silent(patience(request), e);
+    }
+  }
+
+  /** It may be stopped, or wait for a disk: to end it loses nothing, and only a person can tell. */
+  private IOException silent(Duration time, IOException cause) {
+    String process = pid == 0 ? "" : " (process " + pid + ")";
+    return new IOException(
+        "the spawn server%s gave no answer in %d ms; if it hangs, kill it: sandboxes run on, and the next request starts another"
+            .formatted(process, time.toMillis()),
+        cause);
   }
 
   List<Frame> ask(Frame request) throws IOException {
@@ -138,10 +180,10 @@ final class SpawnServer implements AutoCloseable {
         || (request.type() == Frame.VOLUMES && answer.type() == Frame.VOLUME_IS);
   }
 
-  private static Duration patience(Frame request) {
+  private Duration patience(Frame request) {
     return request.type() == Frame.VOLUME_COPY || request.type() == Frame.LIMIT
         ? LONG_ANSWER
-        : ANSWER;
+        : answer;
   }
 
   private static void leaveIfIdle(SpawnConnection connection) throws IOException {
@@ -160,12 +202,14 @@ final class SpawnServer implements AutoCloseable {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       Optional<SpawnConnection> connection = Optional.empty();
       try {
-        connection = Optional.of(SpawnConnection.open(socket));
+        connection = Optional.of(SpawnConnection.open(socket, answer));
         if (greet(connection.get())) {
           return connection.get();
         }
-      } catch (ClosedChannelException e) {
+      } catch (ClosedByInterruptException e) {
         throw e;
+      } catch (ClosedChannelException e) {
+        throw silent(answer, e);
       } catch (IOException e) {
         last = e;
       }
@@ -177,9 +221,11 @@ final class SpawnServer implements AutoCloseable {
 
   /** Whether it is of our build; one that is not has been asked to leave and has left. */
   private boolean greet(SpawnConnection connection) throws IOException {
-    try (var _ = Alarm.after(ANSWER, connection::close)) {
+    try (var _ = Alarm.after(answer, connection::close)) {
       connection.send(Frame.of(Frame.HELLO));
-      if (connection.receive().text(Frame.BUILD).equals(build())) {
+      Frame greeting = connection.receive();
+      pid = greeting.findNumber(Frame.PID).orElse(0L);
+      if (greeting.text(Frame.BUILD).equals(build())) {
         return true;
       }
       connection.send(Frame.of(Frame.LEAVE));
@@ -218,8 +264,12 @@ final class SpawnServer implements AutoCloseable {
     if (runtime != null) {
       builder.environment().put("XDG_RUNTIME_DIR", runtime);
     }
-    starting.lock();
+    boolean alone = false;
     try {
+      alone = starting.tryLock(START.toMillis(), TimeUnit.MILLISECONDS);
+      if (!alone) {
+        throw new IOException("the spawn server did not start in " + START);
+      }
       Process process = builder.start();
       if (!process.waitFor(START.toMillis(), TimeUnit.MILLISECONDS)) {
         process.destroyForcibly();
@@ -233,7 +283,9 @@ final class SpawnServer implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while the spawn server started", e);
     } finally {
-      starting.unlock();
+      if (alone) {
+        starting.unlock();
+      }
     }
   }
 

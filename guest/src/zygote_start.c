@@ -178,14 +178,24 @@ static bool
 fork_holder(struct spawn *spawn, struct zygote *zygote, struct start *start)
 {
 	struct holder *holder = unused_holder(spawn->nursery);
-	const int index = (int)(holder - spawn->nursery->holders);
-	pid_t pid = holder == NULL ? -1 : fork();
+	if (holder == NULL)
+		return false;
+	int pidfd = -1;
+	struct k_clone_args arguments = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd, .exit_signal = SIGCHLD};
+	pid_t pid = (pid_t)syscall(NR_CLONE3, &arguments, sizeof arguments);
 	if (pid == 0)
 		hold(start);
 	if (pid < 0)
 		return false;
-	*holder = (struct holder){.pid = pid, .pidfd = k_pidfd_open(pid)};
-	return holder->pidfd >= 0 && spawn_watch(spawn, holder->pidfd, EVENT_HOLDER, index, EPOLLIN) && send_setup(zygote->control)
+	/* Whom nobody watches nobody would reap, and its place would never be free again. */
+	if (!spawn_watch(spawn, pidfd, EVENT_HOLDER, (int)(holder - spawn->nursery->holders), EPOLLIN)) {
+		k_pidfd_send_signal(pidfd, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(pidfd);
+		return false;
+	}
+	*holder = (struct holder){.pid = pid, .pidfd = pidfd};
+	return send_setup(zygote->control)
 		&& spawn_watch(spawn, zygote->control, EVENT_ZYGOTE, (int)(zygote - spawn->nursery->zygotes), EPOLLIN);
 }
 

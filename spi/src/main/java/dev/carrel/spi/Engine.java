@@ -50,8 +50,9 @@ public interface Engine extends AutoCloseable {
   }
 
   /**
-   * The machines that an earlier server process started and that still run; remains of dead ones
-   * are swept.
+   * The machines that an earlier server process started and that still run. Those that died
+   * meanwhile are among them where the engine can tell of what, and are the caller's to destroy;
+   * remains of others are swept.
    */
   List<Machine> recover();
 

@@ -155,6 +155,7 @@ final class NativeEngine implements Engine {
       // The guest itself has reported: it serves.
       return new NativeMachine(Sandbox.of(answer), server, runDirectory, known::remove);
     } catch (IOException e) {
+      known.remove(id);
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "start: " + e.getMessage(), e);
     }
   }
@@ -190,6 +191,18 @@ final class NativeEngine implements Engine {
     } catch (IOException e) {
       return String.valueOf(e.getMessage());
     }
+  }
+
+  private static boolean lives(Sandbox sandbox, NativeMachine machine) {
+    return sandbox.running() && (sandbox.paused() || alive(machine));
+  }
+
+  /** Whoever owns it is told of what. */
+  private static boolean diedOfSomething(NativeMachine machine) {
+    return machine
+        .death()
+        .filter(death -> death.cause() != Machine.Death.Cause.UNKNOWN)
+        .isPresent();
   }
 
   /** A guest that is busy may not answer, but one that hangs up is on its way out. */
@@ -258,7 +271,7 @@ final class NativeEngine implements Engine {
         if (known.contains(sandbox.id())) {
           continue;
         }
-        if (sandbox.running() && (sandbox.paused() || alive(machine))) {
+        if (lives(sandbox, machine) || diedOfSomething(machine)) {
           known.add(sandbox.id());
           found.add(machine);
         } else {

@@ -218,7 +218,10 @@ public abstract class EngineContract extends LastingContract {
     killGuest(machine);
 
     try (Engine next = newEngine()) {
-      assertThat(next.recover()).isEmpty();
+      for (Machine dead : next.recover()) {
+        assertThat(dead.death()).as("found only to be told of what it died").isPresent();
+        dead.destroy();
+      }
       assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
     }
   }

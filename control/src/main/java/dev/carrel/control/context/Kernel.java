@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,6 +54,8 @@ final class Kernel {
   private final List<CodeEvent.Output> between = new ArrayList<>();
   private final HeadTail startOutput = new HeadTail(SHOWN_STDERR);
   private final Object turn = new Object();
+  // Held while a cell is signalled, which takes as long as the guest does: none begins meanwhile.
+  private final ReentrantLock signalling = new ReentrantLock();
   private int betweenBytes;
   private @Nullable Cell cell;
   private Machine.Usage baseline = Machine.Usage.NONE;
@@ -167,11 +170,16 @@ final class Kernel {
   /** Gives it code to run; what comes back goes into the cell. */
   void execute(Cell next, String code) throws InterruptedException {
     List<CodeEvent.Output> earlier;
-    synchronized (turn) {
-      earlier = List.copyOf(between);
-      between.clear();
-      betweenBytes = 0;
-      cell = next;
+    signalling.lock();
+    try {
+      synchronized (turn) {
+        earlier = List.copyOf(between);
+        between.clear();
+        betweenBytes = 0;
+        cell = next;
+      }
+    } finally {
+      signalling.unlock();
     }
     // Written by what an earlier cell left running: shown at the first occasion there is.
     for (CodeEvent.Output output : earlier) {
@@ -195,21 +203,27 @@ final class Kernel {
 
   /** Interrupts this cell, and no other that came after it. */
   void interrupt(Cell running) {
-    synchronized (turn) {
-      if (cell == running) {
-        interrupt();
-      }
-    }
+    whileItRuns(running, this::interrupt);
   }
 
   /** Ends the process for the sake of this cell; false when the cell is over. */
   boolean kill(Cell running) {
-    synchronized (turn) {
-      boolean stillRuns = cell == running;
+    return whileItRuns(running, this::kill);
+  }
+
+  private boolean whileItRuns(Cell running, Runnable signal) {
+    signalling.lock();
+    try {
+      boolean stillRuns;
+      synchronized (turn) {
+        stillRuns = cell == running;
+      }
       if (stillRuns) {
-        kill();
+        signal.run();
       }
       return stillRuns;
+    } finally {
+      signalling.unlock();
     }
   }
 

@@ -21,16 +21,14 @@ final class SilentGuestIT {
     try (var fixture = new ControlFixture()) {
       Sandbox sandbox = fixture.sandbox();
       Contexts contexts = fixture.control().contexts();
-      contexts.start(
-          ALICE, sandbox.id(), ExecuteCode.of(Language.PYTHON, "while True: pass"));
+      contexts.start(ALICE, sandbox.id(), ExecuteCode.of(Language.PYTHON, "while True: pass"));
       eventually(() -> only(contexts, sandbox).status() == Context.Status.BUSY);
       String guest = guest(fixture.run().resolve(sandbox.id().value()));
       signal("STOP", guest);
       try {
         Thread interrupting =
             Thread.ofPlatform()
-                .start(
-                    () -> contexts.interrupt(ALICE, sandbox.id(), only(contexts, sandbox).id()));
+                .start(() -> contexts.interrupt(ALICE, sandbox.id(), only(contexts, sandbox).id()));
         eventually(() -> waitsForTheGuest(interrupting));
         Thread leaving = Thread.ofPlatform().start(contexts::close);
 

@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Makes room for a new sandbox where the operator allows it: stops the one that was idle for
- * longest. Never one that is busy, and never one whose files would be lost.
+ * longest. Never one that is busy or being changed, and never one whose files would be lost.
  */
 final class Eviction {
   private final BooleanSupplier allowed;
@@ -44,7 +44,9 @@ final class Eviction {
 
   private boolean evict(RunningSandbox sandbox) {
     try {
-      if (life.stopUnused(sandbox, sandbox.uses(), Failures.evicted())) {
+      // Who changes it may do so for long, or be the one for whom room is made.
+      if (!life.turns().taken(sandbox.id())
+          && life.stopUnused(sandbox, sandbox.uses(), Failures.evicted())) {
         telemetry.count("sandboxes_evicted");
         return true;
       }

@@ -88,6 +88,12 @@ public final class Turns {
                 }));
   }
 
+  /** Whether somebody changes it just now. */
+  boolean taken(SandboxId id) {
+    Line line = lines.get(id);
+    return line != null && line.lock.isLocked();
+  }
+
   private Line enter(SandboxId id) {
     return lines.compute(
         id,

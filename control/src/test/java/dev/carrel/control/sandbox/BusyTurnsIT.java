@@ -38,6 +38,43 @@ final class BusyTurnsIT {
     }
   }
 
+  @Test
+  void aNewOneWaitsForNoneThatIsBeingChangedToMakeRoom() throws Exception {
+    try (var fixture = new ControlFixture(BusyTurnsIT::fullWithTwo)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox busy = fixture.sandbox();
+      Sandbox idle = fixture.sandbox();
+      var taken = new CountDownLatch(1);
+      var over = new CountDownLatch(1);
+      Thread holder = Thread.ofVirtual().start(() -> hold(sandboxes, busy, taken, over));
+      try {
+        taken.await();
+        Thread creating = Thread.ofVirtual().start(fixture::sandbox);
+
+        assertThat(creating.join(Duration.ofSeconds(30))).as("it came to be").isTrue();
+        assertThat(status(sandboxes, idle)).isEqualTo(SandboxStatus.STOPPED);
+        assertThat(status(sandboxes, busy)).isEqualTo(SandboxStatus.RUNNING);
+      } finally {
+        over.countDown();
+        holder.join();
+      }
+    }
+  }
+
+  @Test
+  void aForkMakesNoRoomByStoppingWhatItIsForkedFrom() throws Exception {
+    try (var fixture = new ControlFixture(BusyTurnsIT::fullWithTwo)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox source = fixture.sandbox();
+      Sandbox idle = fixture.sandbox();
+
+      sandboxes.snapshots().fork(ALICE, source.id());
+
+      assertThat(status(sandboxes, source)).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(status(sandboxes, idle)).isEqualTo(SandboxStatus.STOPPED);
+    }
+  }
+
   private static void hold(
       Sandboxes sandboxes, Sandbox sandbox, CountDownLatch taken, CountDownLatch over) {
     try (var _ = sandboxes.life().turn(sandbox.id())) {
@@ -50,6 +87,14 @@ final class BusyTurnsIT {
 
   private static SandboxStatus status(Sandboxes sandboxes, Sandbox sandbox) {
     return sandboxes.get(ALICE, sandbox.id()).status();
+  }
+
+  private static ControlSettings fullWithTwo(ControlSettings settings) {
+    return settings.withSandboxes(
+        settings
+            .sandboxes()
+            .withMaxSandboxes(10, 2)
+            .withLife(LifeSettings.defaults().withEvictWhenFull(true)));
   }
 
   private static ControlSettings quick(ControlSettings settings) {

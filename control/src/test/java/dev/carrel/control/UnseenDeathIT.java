@@ -37,7 +37,7 @@ final class UnseenDeathIT {
   private static ProcessHandle guest(Path machine) throws IOException {
     return Files.readAllLines(machine.resolve("state")).stream()
         .filter(line -> line.startsWith("child "))
-        .map(line -> Long.parseLong(line.split(" ")[1]))
+        .map(line -> Long.parseLong(line.split(" ", -1)[1]))
         .reduce((_, last) -> last)
         .flatMap(ProcessHandle::of)
         .orElseThrow();

@@ -116,7 +116,7 @@ class RKernel(Bindings, KernelCase):
             outcome = self.kernel.run("cat('go\\n'); " + code, interrupt_on=b"go")
             self.assertEqual((outcome.status, outcome.error.type), ("interrupted", "interrupt"), code)
         self.assertEqual(self.value("kept"), '[1] "yes"')
-        outcome = self.kernel.run("cat('go\\n'); tryCatch(repeat {}, interrupt = function(e) 'handled')", interrupt_on=b"go")
+        outcome = self.kernel.run("tryCatch({ cat('go\\n'); repeat {} }, interrupt = function(e) 'handled')", interrupt_on=b"go")
         self.assertEqual((outcome.status, outcome.text), ("ok", '[1] "handled"'))
 
     def test_sigint_while_idle_does_nothing(self):

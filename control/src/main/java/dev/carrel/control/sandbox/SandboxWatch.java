@@ -140,12 +140,23 @@ public final class SandboxWatch implements AutoCloseable {
           life.tell(row, end, then);
         }
       }
-      case IdlePolicy.Verdict.End(OnIdle how, Failure why) -> {
-        boolean idle = !why.cause().equals(Failures.MAX_LIFE);
-        if (!idle || sandbox.paused() || !sandbox.works()) {
-          inTurn(sandbox, () -> end(sandbox, uses, how, why, idle));
+      case IdlePolicy.Verdict.End end -> {
+        if (!isIdle(end) || sandbox.paused() || !sandbox.works()) {
+          inTurn(sandbox, () -> endIfDue(sandbox, policy, uses));
         }
       }
+    }
+  }
+
+  private static boolean isIdle(IdlePolicy.Verdict.End end) {
+    return !end.why().cause().equals(Failures.MAX_LIFE);
+  }
+
+  /** Whoever had its turn before may have put its end off. */
+  private void endIfDue(RunningSandbox sandbox, IdlePolicy policy, long uses) {
+    if (policy.of(sandbox.row(), sandbox.usedAt(), sandbox.busy(), life.now())
+        instanceof IdlePolicy.Verdict.End end) {
+      end(sandbox, uses, end.how(), end.why(), isIdle(end));
     }
   }
 

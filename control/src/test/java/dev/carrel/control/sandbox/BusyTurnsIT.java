@@ -39,6 +39,48 @@ final class BusyTurnsIT {
   }
 
   @Test
+  void anEndThatIsPutOffMeanwhileDoesNotCome() throws Exception {
+    try (var fixture = new ControlFixture(BusyTurnsIT::quick)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox brief =
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 1L));
+      Sandbox busy = sandboxes.create(ALICE, brief);
+      var taken = new CountDownLatch(1);
+      var over = new CountDownLatch(1);
+      Thread holder =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try (var _ = sandboxes.life().turn(busy.id())) {
+                      hold(sandboxes, busy, taken, over);
+                      sandboxes.patch(ALICE, busy.id(), longer());
+                    }
+                  });
+      try {
+        taken.await();
+        // Its own end has come by then, too, and waits.
+        Sandbox other = sandboxes.create(ALICE, brief);
+        eventually(() -> status(sandboxes, other) == SandboxStatus.STOPPED);
+      } finally {
+        over.countDown();
+        holder.join();
+      }
+      Sandbox last = sandboxes.create(ALICE, brief);
+      eventually(() -> status(sandboxes, last) == SandboxStatus.STOPPED);
+      assertThat(status(sandboxes, busy)).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  private static PatchSandbox longer() {
+    return new PatchSandbox(
+        new CreateSandbox.Size(null, null, null, null),
+        new CreateSandbox.Expiry(null, null, 3600L),
+        CreateSandbox.Network.DEFAULT,
+        null,
+        null);
+  }
+
+  @Test
   void aNewOneWaitsForNoneThatIsBeingChangedToMakeRoom() throws Exception {
     try (var fixture = new ControlFixture(BusyTurnsIT::fullWithTwo)) {
       Sandboxes sandboxes = fixture.control().sandboxes();

@@ -6,9 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.carrel.control.Control;
 import dev.carrel.control.ControlSettings;
-import dev.carrel.control.sandbox.Caller;
-import dev.carrel.control.sandbox.Sandbox;
-import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.server.auth.TokenFile;
 import dev.carrel.server.grpc.GrpcSettings;
 import dev.carrel.server.mcp.Catalog;
@@ -49,11 +46,6 @@ public final class LiveServer implements AutoCloseable {
   /** Of an agent in the tenant of Ada that may use the host. */
   public static final String AGENT = "agent-token-0123456789";
 
-  private static final List<Caller> CALLERS =
-      List.of(
-          new Caller("default", "admin", Caller.Role.ADMIN),
-          Caller.user("acme", "ada"),
-          Caller.user("bolt", "bob"));
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final Path directory;
@@ -244,21 +236,13 @@ public final class LiveServer implements AutoCloseable {
   @Override
   public void close() {
     server.stop();
-    CALLERS.forEach(this::deleteAll);
+    // Else they would outlive it, as those of a real server do.
+    control.sandboxes().stopAll();
     control.close();
     try (Stream<Path> files = Files.walk(directory)) {
       files.sorted(Comparator.reverseOrder()).forEach(LiveServer::remove);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  private void deleteAll(Caller caller) {
-    var everything =
-        new SandboxQuery(
-            1, SandboxQuery.MAX_PAGE_SIZE, null, null, null, SandboxQuery.SortBy.CREATED_AT, false);
-    for (Sandbox sandbox : control.sandboxes().list(caller, everything).items()) {
-      control.sandboxes().delete(caller, sandbox.id());
     }
   }
 

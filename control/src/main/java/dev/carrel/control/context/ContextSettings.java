@@ -1,5 +1,6 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.sandbox.Interpreter;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Preload;
@@ -55,6 +56,11 @@ public record ContextSettings(
           "timeout_seconds", "must be positive and at most " + maxTimeout.toSeconds());
     }
     return asked;
+  }
+
+  /** The kind of interpreter that is meant: one without a preload has the usual one. */
+  Interpreter settle(Interpreter kind) {
+    return kind.preload() == null ? new Interpreter(kind.language(), preload) : kind;
   }
 
   public static ContextSettings defaults() {

@@ -9,6 +9,7 @@ import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Interpreter;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
@@ -242,13 +243,13 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     }
   }
 
-  /** Starts an interpreter that the box's first cell in this language will use. */
+  /** Starts an interpreter that the box's first cell of this kind will use. */
   @Override
-  public void warm(RunningSandbox box, Language language) throws InterruptedException {
+  public void warm(RunningSandbox box, Interpreter kind) throws InterruptedException {
     Map<String, String> environment = box.environment();
-    Kernel kernel = starts.start(box, language, null, null, environment);
+    Kernel kernel = starts.start(box, kind.language(), kind.preload(), null, environment);
     kernel.rehearse(ids.incrementAndGet());
-    warmKernels.add(box.id(), language, kernel, environment);
+    warmKernels.add(box.id(), settings.settle(kind), kernel, environment);
   }
 
   @Override
@@ -436,14 +437,15 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       environment.putAll(ofAll);
       environment.putAll(request.environment());
       environment.putAll(own);
-      boolean usual =
-          request.cwd() == null
-              && (request.preload() == null || request.preload() == settings.preload());
-      Kernel kernel = usual ? warmKernel(sandbox, context.language(), environment) : null;
+      Interpreter kind = settings.settle(new Interpreter(context.language(), request.preload()));
+      Kernel kernel = request.cwd() == null ? warmKernel(sandbox, kind, environment) : null;
       if (kernel == null) {
         kernel =
             starts.start(
                 sandbox, context.language(), request.preload(), request.cwd(), environment);
+      }
+      if (kernel.start() == Context.Start.ZYGOTE && box.list().size() == 1) {
+        sandboxes.pools().begunWith(sandbox, kind);
       }
       context.kernel(kernel);
       context.resetExecutions();
@@ -468,14 +470,14 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
 
   /** The interpreter that has waited for this; null when there is none that can become it. */
   private @Nullable Kernel warmKernel(
-      RunningSandbox sandbox, Language language, Map<String, String> environment)
+      RunningSandbox sandbox, Interpreter kind, Map<String, String> environment)
       throws InterruptedException {
-    WarmKernels.Warm warm = warmKernels.take(sandbox.id(), language);
+    WarmKernels.Warm warm = warmKernels.take(sandbox.id(), kind);
     if (warm == null) {
       return null;
     }
     Map<String, String> missing = warm.missing(environment);
-    if (!warm.kernel().alive() || !LateBinding.suits(language, missing.keySet())) {
+    if (!warm.kernel().alive() || !LateBinding.suits(kind.language(), missing.keySet())) {
       end(warm.kernel());
       return null;
     }

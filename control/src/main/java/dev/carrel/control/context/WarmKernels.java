@@ -1,8 +1,7 @@
 package dev.carrel.control.context;
 
-import dev.carrel.spi.Language;
+import dev.carrel.control.sandbox.Interpreter;
 import dev.carrel.spi.SandboxId;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -10,20 +9,19 @@ import org.jspecify.annotations.Nullable;
 
 /** Interpreters that were started before their sandbox had an owner; each is used once. */
 final class WarmKernels {
-  private final Map<SandboxId, Map<Language, Warm>> boxes = new ConcurrentHashMap<>();
+  private final Map<SandboxId, Map<Interpreter, Warm>> boxes = new ConcurrentHashMap<>();
 
-  void add(SandboxId box, Language language, Kernel kernel, Map<String, String> environment) {
+  void add(SandboxId box, Interpreter kind, Kernel kernel, Map<String, String> environment) {
     boxes.compute(
         box,
         (_, kernels) -> {
-          Map<Language, Warm> all =
-              kernels == null ? new EnumMap<>(Language.class) : new EnumMap<>(kernels);
-          all.put(language, new Warm(kernel, Map.copyOf(environment)));
+          var all = kernels == null ? new HashMap<Interpreter, Warm>() : new HashMap<>(kernels);
+          all.put(kind, new Warm(kernel, Map.copyOf(environment)));
           return all;
         });
   }
 
-  @Nullable Warm take(SandboxId box, Language language) {
+  @Nullable Warm take(SandboxId box, Interpreter kind) {
     var taken =
         new Object() {
           @Nullable Warm warm;
@@ -32,7 +30,7 @@ final class WarmKernels {
         box,
         (_, kernels) -> {
           var left = new HashMap<>(kernels);
-          taken.warm = left.remove(language);
+          taken.warm = left.remove(kind);
           return left.isEmpty() ? null : left;
         });
     return taken.warm;

@@ -12,6 +12,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.SnapshotId;
 import dev.carrel.spi.VolumeId;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -293,20 +294,23 @@ final class Births {
       @Nullable CompletableFuture<Boolean> answers,
       @Nullable Snapshot snapshot) {
     if (box == null || answers == null) {
-      return life.launch(
-          row,
-          "created",
-          () -> {
-            if (snapshot != null) {
-              copy(row, snapshot.volume());
-            }
-          });
+      return cold(row, snapshot);
     }
     try {
       return life.launch(row, box, answers, "created");
     } finally {
       pools.settled(box);
     }
+  }
+
+  private Sandbox cold(Sandbox row, @Nullable Snapshot snapshot) {
+    if (snapshot != null) {
+      return life.launch(row, "created", () -> copy(row, snapshot.volume()));
+    }
+    long begin = System.nanoTime();
+    Sandbox made = life.launch(row, "created");
+    pools.startTook(row.engine(), row.image(), Duration.ofNanos(System.nanoTime() - begin));
+    return made;
   }
 
   private void copy(Sandbox made, VolumeId from) {

@@ -10,22 +10,29 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which sandboxes are made ahead of need.
  *
- * @param pools one for each image that has any
+ * @param pools one for each image that somebody wants one for
+ * @param ahead how many boxes wait at most, of any other image, while sandboxes of it are made one
+ *     after the other; 0: none
  * @param maxAge an older box is replaced by a fresh one
  * @param checkInterval how often each box has to answer
  */
-public record PoolSettings(List<Pool> pools, Duration maxAge, Duration checkInterval) {
+public record PoolSettings(List<Pool> pools, int ahead, Duration maxAge, Duration checkInterval) {
+  public static final int MOST_AHEAD = 100;
+
   public PoolSettings {
     pools = List.copyOf(pools);
   }
 
-  /** None. */
   public static PoolSettings defaults() {
-    return new PoolSettings(List.of(), Duration.ofHours(1), Duration.ofSeconds(10));
+    return new PoolSettings(List.of(), 4, Duration.ofHours(1), Duration.ofSeconds(10));
   }
 
   public PoolSettings withPools(List<Pool> newPools) {
-    return new PoolSettings(newPools, maxAge, checkInterval);
+    return new PoolSettings(newPools, ahead, maxAge, checkInterval);
+  }
+
+  public PoolSettings withAhead(int newAhead) {
+    return new PoolSettings(pools, newAhead, maxAge, checkInterval);
   }
 
   /**

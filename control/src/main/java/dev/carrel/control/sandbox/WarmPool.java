@@ -1,58 +1,123 @@
 package dev.carrel.control.sandbox;
 
-import dev.carrel.spi.Language;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The boxes of one image that wait for an owner. Taking one is a pop, however many there are. The
  * target doubles when somebody finds the pool empty and halves in quiet times.
+ *
+ * <p>A pool that nobody asked for comes and goes by itself: it fills from the second create of a
+ * series on, with the interpreter that sandboxes of that series begin with, and is empty soon after
+ * the last. It is only kept where a machine starts quickly: elsewhere one that nobody takes would
+ * cost too much.
  */
 final class WarmPool {
   private static final Duration QUIET = Duration.ofSeconds(30);
   private static final Duration CALM = Duration.ofMillis(25);
+  // Who makes a sandbox this long after another makes a series of them.
+  private static final Duration SERIES = Duration.ofSeconds(2);
+  private static final Duration QUICK = Duration.ofMillis(100);
   // A pool with less than this part of its target is filled whatever goes on.
   private static final int LOW = 4;
 
   private final PoolSettings.Pool settings;
   private final String engine;
+  private final @Nullable Habit habit;
   private final ConcurrentLinkedDeque<Box> ready = new ConcurrentLinkedDeque<>();
   private final AtomicInteger idle = new AtomicInteger();
   private final AtomicInteger target;
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
-  private volatile long lastClaim = System.nanoTime();
+  private final AtomicLong lastClaim;
+  private volatile boolean quick;
   private volatile long restsUntil = System.nanoTime();
 
   WarmPool(PoolSettings.Pool settings, String engine) {
+    this(settings, engine, null, 0);
+  }
+
+  /** One that nobody asked for. */
+  static WarmPool byItself(String engine, String image, int max) {
+    var settings = new PoolSettings.Pool(image, engine, 0, max, Set.of());
+    return new WarmPool(settings, engine, new Habit(), SERIES.toNanos());
+  }
+
+  private WarmPool(
+      PoolSettings.Pool settings, String engine, @Nullable Habit habit, long sinceLastClaim) {
     this.settings = settings;
     this.engine = engine;
+    this.habit = habit;
     this.target = new AtomicInteger(settings.min());
+    this.lastClaim = new AtomicLong(System.nanoTime() - sinceLastClaim);
   }
 
   PoolSettings.Pool settings() {
     return settings;
   }
 
+  /** Whether nobody asked for it. */
+  boolean isByItself() {
+    return habit != null;
+  }
+
+  /** What is started in each box. */
+  Set<Interpreter> interpreters() {
+    if (habit != null) {
+      return habit.interpreters();
+    }
+    return settings.languages().stream()
+        .map(language -> new Interpreter(language, null))
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
   /** Takes a box out, the freshest first: the oldest are then the ones that a quiet time ends. */
   Optional<Box> claim() {
-    lastClaim = System.nanoTime();
+    long now = System.nanoTime();
+    long before = lastClaim.getAndSet(now);
     Box box = ready.pollFirst();
     if (box == null) {
       misses.increment();
-      target.updateAndGet(now -> Math.min(settings.max(), Math.max(1, now * 2)));
+      if (habit == null || now - before < SERIES.toNanos()) {
+        grow();
+      }
       return Optional.empty();
     }
     idle.decrementAndGet();
     hits.increment();
+    if (habit != null) {
+      habit.taken();
+    }
     return Optional.of(box);
+  }
+
+  private void grow() {
+    // One by itself begins with two: then the next can wait until whoever took the first has done
+    // what that is for.
+    int least = habit == null ? 1 : 2;
+    target.updateAndGet(now -> Math.min(settings.max(), Math.max(least, now * 2)));
+  }
+
+  /** What a sandbox of this image began with. */
+  void begunWith(Interpreter interpreter) {
+    if (habit != null) {
+      habit.begunWith(interpreter);
+    }
+  }
+
+  /** How long it took to start one of this image for somebody who waited. */
+  void startTook(Duration time) {
+    quick = time.compareTo(QUICK) < 0;
   }
 
   void add(Box box) {
@@ -65,7 +130,7 @@ final class WarmPool {
    * still enough.
    */
   boolean canWait() {
-    return idle.get() * LOW >= target.get() && System.nanoTime() - lastClaim < CALM.toNanos();
+    return idle.get() * LOW >= target.get() && sinceLastClaim().compareTo(CALM) < 0;
   }
 
   /** None is made for a while, so that the other pools have their turn. */
@@ -79,16 +144,25 @@ final class WarmPool {
 
   /** How many are to be made now. */
   int missing() {
-    return Math.max(0, target.get() - idle.get());
+    return habit == null || quick ? Math.max(0, target.get() - idle.get()) : 0;
+  }
+
+  /** When a quiet time is over for it, from now; empty: nothing changes by that. */
+  Optional<Duration> ebbsIn() {
+    return habit != null && target.get() > 0
+        ? Optional.of(SERIES.minus(sinceLastClaim()))
+        : Optional.empty();
+  }
+
+  /** Whether it can be forgotten: by itself, empty, and not needed for long. */
+  boolean isForgettable() {
+    return habit != null && idle.get() == 0 && sinceLastClaim().compareTo(QUIET) > 0;
   }
 
   /** Takes out what is too old, beyond the target, or no longer fit. */
   List<RunningSandbox> retire(Duration maxAge, Predicate<Box> fit) {
+    ebb();
     long now = System.nanoTime();
-    if (now - lastClaim > QUIET.toNanos()) {
-      lastClaim = now;
-      target.updateAndGet(size -> Math.max(settings.min(), size / 2));
-    }
     var out = new ArrayList<RunningSandbox>();
     for (Box box : ready) {
       boolean keep =
@@ -100,6 +174,19 @@ final class WarmPool {
       }
     }
     return out;
+  }
+
+  private void ebb() {
+    if (habit != null && sinceLastClaim().compareTo(SERIES) >= 0) {
+      target.set(0);
+    } else if (habit == null && sinceLastClaim().compareTo(QUIET) > 0) {
+      lastClaim.set(System.nanoTime());
+      target.updateAndGet(size -> Math.max(settings.min(), size / 2));
+    }
+  }
+
+  private Duration sinceLastClaim() {
+    return Duration.ofNanos(System.nanoTime() - lastClaim.get());
   }
 
   List<RunningSandbox> drain() {
@@ -117,7 +204,7 @@ final class WarmPool {
         engine,
         settings.min(),
         settings.max(),
-        settings.languages().stream().map(Language::wireName).collect(Collectors.toSet()),
+        interpreters().stream().map(i -> i.language().wireName()).collect(Collectors.toSet()),
         idle.get(),
         target.get(),
         hits.sum(),

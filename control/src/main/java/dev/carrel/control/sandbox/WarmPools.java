@@ -1,7 +1,6 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.telemetry.Telemetry;
-import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
@@ -27,11 +26,16 @@ import org.slf4j.LoggerFactory;
  * (tenant, environment, limits, metadata) is bound when it is claimed, and once somebody had it, it
  * never comes back. One thread makes boxes, one at a time, so that live work keeps the machine. A
  * box that outlives its server belongs to nobody, and the next start ends it.
+ *
+ * <p>There are the pools that the settings name, and those that come by themselves where somebody
+ * makes one sandbox after the other.
  */
 public final class WarmPools implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WarmPools.class);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
   private static final Duration BREATH = Duration.ofMillis(5);
+  // Of those that come by themselves; whoever makes sandboxes of more images starts them cold.
+  private static final int MOST_POOLS = 32;
 
   private final PoolSettings settings;
   private final Maker maker;
@@ -60,6 +64,7 @@ public final class WarmPools implements AutoCloseable {
         LOG.warn("there is no pool of image {}: {}", pool.image(), e.message());
       }
     }
+    telemetry.gauge("pool_ahead", "state", "idle", this::ahead);
   }
 
   /** To be called before {@link #begin}. */
@@ -69,7 +74,7 @@ public final class WarmPools implements AutoCloseable {
 
   /** Starts filling. */
   public void begin() {
-    if (!pools.isEmpty()) {
+    if (!pools.isEmpty() || settings.ahead() > 0) {
       keeper.start();
     }
   }
@@ -81,9 +86,20 @@ public final class WarmPools implements AutoCloseable {
         .toList();
   }
 
-  /** The images that boxes are made of. */
+  /** The images that boxes are made of because somebody asked for it. */
   public Set<String> images() {
-    return pools.keySet().stream().map(Key::image).collect(Collectors.toUnmodifiableSet());
+    return pools.values().stream()
+        .filter(pool -> !pool.isByItself())
+        .map(pool -> pool.settings().image())
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** Tells what a sandbox was first used for. */
+  public void begunWith(RunningSandbox sandbox, Interpreter interpreter) {
+    WarmPool pool = pools.get(Key.of(sandbox.row()));
+    if (pool != null) {
+      pool.begunWith(interpreter);
+    }
   }
 
   public boolean enabled() {
@@ -127,13 +143,21 @@ public final class WarmPools implements AutoCloseable {
 
   /** A box, out of its pool for good; empty when none is ready. Never waits. */
   Optional<WarmPool.Box> claim(String engine, String image) {
-    WarmPool pool = pools.get(new Key(engine, image));
-    if (pool == null || closed || !enabled) {
+    if (closed || !enabled) {
       return Optional.empty();
+    }
+    var key = new Key(engine, image);
+    WarmPool pool = pools.get(key);
+    if (pool == null) {
+      if (settings.ahead() == 0 || pools.size() >= MOST_POOLS) {
+        return Optional.empty();
+      }
+      pool = pools.computeIfAbsent(key, _ -> WarmPool.byItself(engine, image, settings.ahead()));
     }
     Optional<WarmPool.Box> box = pool.claim();
     telemetry.count(box.isPresent() ? "pool_hits" : "pool_misses");
-    if (box.isEmpty()) {
+    if (box.isEmpty() && !pool.isByItself()) {
+      // One by itself has time until the cold start is over.
       wanted.release();
     }
     return box;
@@ -158,8 +182,7 @@ public final class WarmPools implements AutoCloseable {
 
   /** For a box that was claimed and never given to anybody. */
   void giveBack(WarmPool.Box box) {
-    Sandbox row = box.sandbox().row();
-    WarmPool pool = pools.get(new Key(row.engine(), row.image()));
+    WarmPool pool = pools.get(Key.of(box.sandbox().row()));
     if (pool == null || closed || !enabled || box.era() != era.get()) {
       discardLater(box.sandbox());
     } else {
@@ -173,6 +196,15 @@ public final class WarmPools implements AutoCloseable {
     wanted.release();
   }
 
+  /** For a sandbox that no box was there for. */
+  void startTook(String engine, String image, Duration time) {
+    WarmPool pool = pools.get(new Key(engine, image));
+    if (pool != null) {
+      pool.startTook(time);
+      wanted.release();
+    }
+  }
+
   /** Volumes without a row that are nevertheless somebody's. */
   Set<VolumeId> volumes() {
     return Set.copyOf(volumes);
@@ -183,7 +215,7 @@ public final class WarmPools implements AutoCloseable {
       long look = System.nanoTime() + settings.checkInterval().toNanos();
       while (!closed) {
         // By the clock: who takes boxes wakes us more often than that.
-        if (System.nanoTime() - look >= 0) {
+        if (System.nanoTime() - look >= 0 || untilEbb() <= 0) {
           retire();
           look = System.nanoTime() + settings.checkInterval().toNanos();
         }
@@ -203,13 +235,22 @@ public final class WarmPools implements AutoCloseable {
         } else {
           boolean resting = enabled && pools.values().stream().anyMatch(p -> p.missing() > 0);
           long pause = resting ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
-          wanted.tryAcquire(pause, TimeUnit.NANOSECONDS);
+          wanted.tryAcquire(Math.min(pause, untilEbb()), TimeUnit.NANOSECONDS);
           wanted.drainPermits();
         }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Nanoseconds until a pool that came by itself is no longer needed. */
+  private long untilEbb() {
+    return pools.values().stream()
+        .flatMap(pool -> pool.ebbsIn().stream())
+        .mapToLong(Duration::toNanos)
+        .min()
+        .orElse(Long.MAX_VALUE);
   }
 
   /** False: it failed, and would again. */
@@ -233,9 +274,9 @@ public final class WarmPools implements AutoCloseable {
       return false;
     }
     try {
-      for (Language language : pool.settings().languages()) {
+      for (Interpreter interpreter : pool.interpreters()) {
         for (WarmUp warmUp : warmUps) {
-          warmUp.warm(box, language);
+          warmUp.warm(box, interpreter);
         }
       }
     } catch (RuntimeException e) {
@@ -257,6 +298,14 @@ public final class WarmPools implements AutoCloseable {
       pool.retire(settings.maxAge(), box -> box.era() == era.get() && answers(box.sandbox()))
           .forEach(this::discard);
     }
+    pools.values().removeIf(WarmPool::isForgettable);
+  }
+
+  private long ahead() {
+    return pools.values().stream()
+        .filter(WarmPool::isByItself)
+        .mapToLong(pool -> pool.status().idle())
+        .sum();
   }
 
   private static boolean answers(RunningSandbox box) {
@@ -305,5 +354,9 @@ public final class WarmPools implements AutoCloseable {
     void discard(RunningSandbox box);
   }
 
-  private record Key(String engine, String image) {}
+  private record Key(String engine, String image) {
+    static Key of(Sandbox row) {
+      return new Key(row.engine(), row.image());
+    }
+  }
 }

@@ -350,20 +350,24 @@ final class LifeIT {
 
   private static ControlSettings quick(ControlSettings settings) {
     LifeSettings usual = LifeSettings.defaults();
-    return settings.withSandboxes(
-        settings
-            .sandboxes()
-            .withWatch(Duration.ofDays(1), Duration.ofMillis(50))
-            .withLife(
-                new LifeSettings(
-                    Duration.ofSeconds(5),
-                    Duration.ofMillis(500),
-                    usual.maxLife(),
-                    usual.warning(),
-                    false,
-                    usual.orphanMinAge(),
-                    usual.onShutdown(),
-                    5000)));
+    // Its tests count what there is.
+    PoolSettings none = PoolSettings.defaults().withAhead(0);
+    return settings
+        .withPools(none)
+        .withSandboxes(
+            settings
+                .sandboxes()
+                .withWatch(Duration.ofDays(1), Duration.ofMillis(50))
+                .withLife(
+                    new LifeSettings(
+                        Duration.ofSeconds(5),
+                        Duration.ofMillis(500),
+                        usual.maxLife(),
+                        usual.warning(),
+                        false,
+                        usual.orphanMinAge(),
+                        usual.onShutdown(),
+                        5000)));
   }
 
   @Test

@@ -214,6 +214,25 @@ final class WarmPoolsIT {
   }
 
   @Test
+  void boxesComeByThemselvesWithASeriesAndGoAfterIt() throws Exception {
+    try (var fixture =
+        new ControlFixture(settings -> settings.withPools(PoolSettings.defaults()))) {
+      Control control = fixture.control();
+      Sandbox first = fixture.sandbox();
+      assertThat(status(control).target()).as("after one alone").isZero();
+
+      eventually(
+          () -> {
+            control.sandboxes().delete(ALICE, fixture.sandbox().id());
+            return status(control).hits() > 2;
+          });
+
+      eventually(() -> status(control).idle() == 0 && known(fixture).equals(Set.of(first.id())));
+      assertThat(status(control).target()).isZero();
+    }
+  }
+
+  @Test
   void boxesEndWithTheServerAndThoseOfAKilledOneAtTheNextStart() throws Exception {
     try (var fixture = new ControlFixture(pool(2, 2))) {
       awaitIdle(fixture.control(), 2);
@@ -239,7 +258,7 @@ final class WarmPoolsIT {
 
   private static UnaryOperator<ControlSettings> pool(
       PoolSettings.Pool pool, Duration maxAge, Duration interval) {
-    return settings -> settings.withPools(new PoolSettings(List.of(pool), maxAge, interval));
+    return settings -> settings.withPools(new PoolSettings(List.of(pool), 0, maxAge, interval));
   }
 
   private static void awaitIdle(Control control, int count) {

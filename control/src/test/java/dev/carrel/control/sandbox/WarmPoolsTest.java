@@ -7,13 +7,14 @@ import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** Pools whose boxes cannot be made. */
+/** Pools whose boxes cannot be made: when one is tried, and what comes of it. */
 final class WarmPoolsTest {
   private static final List<String> IMAGES = List.of("first", "second", "third", "fourth");
 
@@ -36,6 +37,48 @@ final class WarmPoolsTest {
       eventually(() -> !maker.tried.isEmpty() && pools.volumes().isEmpty());
     }
     assertThat(maker.tried).isSubsetOf(IMAGES);
+  }
+
+  @Test
+  void aSeriesOfWhatStartsQuicklyHasItsNextBoxMadeByItself() {
+    var maker = new FailingMaker();
+    try (var pools = new WarmPools(PoolSettings.defaults(), maker, new Telemetry())) {
+      pools.begin();
+
+      createTwo(pools, "slow", Duration.ofSeconds(1));
+      createOne(pools, "alone", Duration.ofMillis(1));
+      createTwo(pools, "quick", Duration.ofMillis(1));
+
+      eventually(() -> maker.tried.contains("quick"));
+      assertThat(maker.tried).containsExactly("quick");
+      assertThat(pools.images()).as("what may not be removed for them").isEmpty();
+    }
+  }
+
+  @Test
+  void nothingIsMadeByItselfWhereNobodyWantsThat() {
+    var maker = new FailingMaker();
+    var one = new PoolSettings.Pool("named", null, 0, 1, Set.of());
+    PoolSettings settings = PoolSettings.defaults().withPools(List.of(one)).withAhead(0);
+    try (var pools = new WarmPools(settings, maker, new Telemetry())) {
+      pools.begin();
+
+      createTwo(pools, "quick", Duration.ofMillis(1));
+      createTwo(pools, "named", Duration.ofSeconds(1));
+
+      eventually(() -> maker.tried.contains("named"));
+      assertThat(maker.tried).containsExactly("named");
+    }
+  }
+
+  private static void createTwo(WarmPools pools, String image, Duration took) {
+    createOne(pools, image, took);
+    createOne(pools, image, took);
+  }
+
+  private static void createOne(WarmPools pools, String image, Duration took) {
+    assertThat(pools.claim("none", image)).isEmpty();
+    pools.startTook("none", image, took);
   }
 
   private static WarmPools pools(WarmPools.Maker maker) {

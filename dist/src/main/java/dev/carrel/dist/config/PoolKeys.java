@@ -50,6 +50,7 @@ final class PoolKeys {
     }
     return new PoolSettings(
         pools,
+        settings.number("pool.ahead", usual.ahead(), 0, PoolSettings.MOST_AHEAD),
         settings.duration("pool.max-age", usual.maxAge()),
         settings.duration("pool.check-interval", usual.checkInterval()));
   }

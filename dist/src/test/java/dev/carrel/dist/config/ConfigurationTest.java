@@ -133,6 +133,7 @@ class ConfigurationTest {
         Map.of(
             "pool.sizes", "rootfs@process=2-8",
             "pool.languages", "rootfs=python+node",
+            "pool.ahead", "7",
             "pool.max-age", "119s",
             "pool.check-interval", "120s"));
     ALL.putAll(
@@ -428,6 +429,7 @@ class ConfigurationTest {
                 List.of(
                     new PoolSettings.Pool(
                         "rootfs", "process", 2, 8, Set.of(Language.PYTHON, Language.NODE))),
+                7,
                 Duration.ofSeconds(119),
                 Duration.ofSeconds(120)));
   }

@@ -203,6 +203,9 @@ public final class BenchCommand implements Callable<Integer> {
       }
       attempt(report, "leaks", () -> leaks(report, server));
     }
+    try (ServerProcess server = start(scratch, "cold", ServerBench.nothingAhead())) {
+      attempt(report, "cold creates", new ServerBench(server, report, count)::cold);
+    }
   }
 
   private void claims(Report report, Path scratch, int count) throws Exception {

@@ -49,15 +49,17 @@ public record Leftovers(
 
   /**
    * As {@link #count}, when the last volume has had its moment: its loop device goes after it, and
-   * one is kept a little for the sandbox that may come next.
+   * boxes and volumes are kept a little for the sandboxes that may come next.
    */
   public static Leftovers settled(ServerProcess server, Set<String> ids)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + PATIENCE.toNanos();
-    while (loopDevices(server.volumeDirectory()) > 0 && System.nanoTime() < end) {
+    Leftovers left = count(server, ids);
+    while (left.folders + left.loopDevices > 0 && System.nanoTime() < end) {
       Thread.sleep(Duration.ofMillis(50));
+      left = count(server, ids);
     }
-    return count(server, ids);
+    return left;
   }
 
   /** Nothing of any kind. */

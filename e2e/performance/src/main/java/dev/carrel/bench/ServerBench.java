@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -49,9 +50,22 @@ final class ServerBench {
       String box = create(http);
       inOneSandbox(http, SANDBOXES + "/" + box);
       http.delete(SANDBOXES + "/" + box);
-      lifecycles(http);
+      creates(http, "create in a series");
+      lives(http);
     }
     burst();
+  }
+
+  static Map<String, String> nothingAhead() {
+    return Map.of("CARREL_POOL_AHEAD", "0");
+  }
+
+  /** For a server with {@link #nothingAhead}. */
+  void cold() throws Exception {
+    try (HttpConnection http = server.connect()) {
+      use(http);
+      creates(http, "cold create");
+    }
   }
 
   /** What the first requests take, while the machine code of their paths is being made. */
@@ -115,9 +129,9 @@ final class ServerBench {
     return (server.switches() - before) / (double) count;
   }
 
-  private void lifecycles(HttpConnection http) throws Exception {
+  private void creates(HttpConnection http, String what) throws Exception {
     Deque<String> made = new ArrayDeque<>();
-    Samples cold =
+    Samples bare =
         Samples.time(
             count,
             5,
@@ -127,7 +141,7 @@ final class ServerBench {
               return null;
             });
     deleteAll(http, made);
-    report.add(Row.latency("create until the guest answers", cold, 5, Floors.LAUNCH));
+    report.add(Row.latency(what + " until the guest answers", bare, 5, Floors.LAUNCH));
     awaitWarm(http, PLAIN);
     Samples first =
         Samples.time(
@@ -140,7 +154,7 @@ final class ServerBench {
               return http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
             });
     deleteAll(http, made);
-    report.add(Row.latency("create until the first Python result", first, 8, Peers.DOCKER_RUN));
+    report.add(Row.latency(what + " until the first Python result", first, 8, Peers.DOCKER_RUN));
     awaitWarm(http, DATA);
     Samples data =
         Samples.time(
@@ -156,6 +170,9 @@ final class ServerBench {
     report.add(
         Row.latency(
             "the same with IPython, numpy, pandas, matplotlib loaded", data, 18, Peers.DOCKER_RUN));
+  }
+
+  private void lives(HttpConnection http) throws Exception {
     Callable<?> life =
         () -> {
           String box = create(http);

@@ -40,7 +40,7 @@ class SoakIT {
       var alive = Leftovers.count(server, Set.copyOf(boxes));
 
       assertThat(alive.processes()).isGreaterThanOrEqualTo(2);
-      assertThat(alive.folders()).isEqualTo(2);
+      assertThat(alive.folders()).isGreaterThanOrEqualTo(2);
       density.removeAll(boxes);
       assertThat(Leftovers.settled(server, Set.copyOf(boxes)).none()).isTrue();
     }

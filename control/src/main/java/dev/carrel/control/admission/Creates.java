@@ -41,14 +41,14 @@ public final class Creates {
   public Created create(
       Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
       throws InterruptedException {
-    return create(caller, request, key, begun, _ -> () -> {});
+    return create(caller, request, key, begun, _ -> Sandboxes.NOTHING_NOTED);
   }
 
   /**
    * As {@link #create(Caller, CreateSandbox, RequestKey, Runnable)}.
    *
    * @param about told the id of a new one before there is anything of it; what it returns is run
-   *     when that one does not come to be
+   *     when that one does not come to be, or is {@link Sandboxes#NOTHING_NOTED}
    */
   public Created create(
       Caller caller,

@@ -51,7 +51,7 @@ public final class Furnishings {
   /** Returns what takes it back. */
   private Runnable limit(Caller caller, SandboxId id, Furnishing furnishing) {
     if (furnishing.budget().isEmpty()) {
-      return () -> {};
+      return Sandboxes.NOTHING_NOTED;
     }
     budgets.begin(caller, id, furnishing.budget());
     return () -> budgets.withdraw(caller, id);

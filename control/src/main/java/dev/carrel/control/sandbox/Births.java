@@ -80,13 +80,16 @@ final class Births {
     SnapshotId from = request.storage().snapshot();
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
     for (int attempt = 1; ; attempt++) {
-      WarmPool.Box claimed = suitsPool(request) ? claim(request, engine) : null;
+      boolean isThere = isThere(caller, request.sessionKey());
+      WarmPool.Box claimed = !isThere && suitsPool(request) ? claim(request, engine) : null;
       RunningSandbox box = claimed == null ? null : claimed.sandbox();
       CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
+      Runnable undo = Sandboxes.NOTHING_NOTED;
       try {
         Sandbox row = row(caller, request, network, engine, box, snapshot);
         try (Turn _ = life.turn(row.id())) {
-          switch (reserve(row, about.apply(row.id()))) {
+          undo = about.apply(row.id());
+          switch (reserve(row, undo)) {
             case Reservation.Made(Sandbox made) -> {
               claimed = null;
               events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
@@ -108,8 +111,11 @@ final class Births {
           }
         }
       } finally {
-        if (claimed != null) {
+        if (claimed != null && undo.equals(Sandboxes.NOTHING_NOTED)) {
           pools.giveBack(claimed);
+        } else if (claimed != null) {
+          // What was noted of its id must not become part of another's history.
+          pools.discardLater(claimed.sandbox());
         }
       }
     }
@@ -282,6 +288,11 @@ final class Births {
         && storage.volume() == null
         && storage.snapshot() == null
         && (request.size().diskMb() == null || request.size().diskMb() == settings.get().diskMb());
+  }
+
+  /** Whether no box is needed; that a key is free is decided when a place is taken. */
+  private boolean isThere(Caller caller, @Nullable String sessionKey) {
+    return sessionKey != null && store.findByKey(caller.tenant(), sessionKey).isPresent();
   }
 
   private WarmPool.@Nullable Box claim(CreateSandbox request, Engine engine) {

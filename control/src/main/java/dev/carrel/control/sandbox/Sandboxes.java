@@ -31,6 +31,9 @@ import org.slf4j.LoggerFactory;
  * looks never waits for who changes.
  */
 public final class Sandboxes {
+  /** There is nothing to take back: nobody has noted the id of the one to be. */
+  public static final Runnable NOTHING_NOTED = () -> {};
+
   private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
   private static final Duration NETWORK_PATIENCE = Duration.ofSeconds(10);
 
@@ -125,14 +128,14 @@ public final class Sandboxes {
    * again. A new one that could not be started stays listed as failed.
    */
   public Obtained obtain(Caller caller, CreateSandbox request) {
-    return obtain(caller, request, _ -> () -> {});
+    return obtain(caller, request, _ -> NOTHING_NOTED);
   }
 
   /**
    * As {@link #obtain(Caller, CreateSandbox)}.
    *
    * @param about told the id of a new one before there is anything of it; what it returns is run
-   *     when that one does not come to be
+   *     when that one does not come to be, or is {@link #NOTHING_NOTED}
    */
   public Obtained obtain(
       Caller caller, CreateSandbox request, Function<SandboxId, Runnable> about) {

@@ -318,7 +318,8 @@ public final class WarmPools implements AutoCloseable {
     }
   }
 
-  private void discardLater(RunningSandbox box) {
+  /** Ends a box that nobody may have. */
+  void discardLater(RunningSandbox box) {
     Thread.ofVirtual().name(box.id() + "-discard").start(() -> discard(box));
   }
 

@@ -241,7 +241,6 @@ final class BudgetsIT {
 
     assertThat(begin(keyed, Resource.EXECUTIONS, 1).id()).isEqualTo(first.id());
 
-    // Made of the box that was to have that budget.
     Sandbox next = fixture.sandbox();
     assertThat(fixture.control().budgets().find(next)).isEmpty();
     fixture.restart();

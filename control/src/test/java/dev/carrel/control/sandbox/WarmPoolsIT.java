@@ -28,6 +28,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
@@ -155,11 +156,7 @@ final class WarmPoolsIT {
 
   @Test
   void refusedCreateGivesItsBoxBack() throws Exception {
-    try (var fixture =
-        new ControlFixture(
-            settings ->
-                pool(1, 1)
-                    .apply(settings.withSandboxes(settings.sandboxes().withMaxSandboxes(10, 1))))) {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOne)) {
       Control control = fixture.control();
       fixture.sandbox();
       awaitIdle(control, 1);
@@ -191,26 +188,66 @@ final class WarmPoolsIT {
 
   @Test
   void aBoxThatWasClaimedWhileTheDefaultsChangedDoesNotComeBack() throws Exception {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOne)) {
+      Control control = fixture.control();
+
+      SandboxId claimed = refused(fixture, () -> control.sandboxes().pools().renew());
+
+      eventually(() -> !Files.exists(fixture.run().resolve(claimed.value())));
+    }
+  }
+
+  @Test
+  void aBoxThatSomethingWasNotedOfDoesNotComeBack() throws Exception {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOne)) {
+      var undone = new AtomicBoolean();
+
+      SandboxId claimed = refused(fixture, () -> {}, () -> undone.set(true));
+
+      assertThat(undone).isTrue();
+      eventually(() -> !Files.exists(fixture.run().resolve(claimed.value())));
+    }
+  }
+
+  @Test
+  void whoseKeyHasASandboxTakesNoBox() throws Exception {
     try (var fixture = new ControlFixture(pool(1, 1))) {
       Control control = fixture.control();
       CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("k");
-      control.sandboxes().create(ALICE, keyed);
+      Sandbox first = control.sandboxes().create(ALICE, keyed);
       awaitIdle(control, 1);
-      var claimed = new AtomicReference<SandboxId>();
+      long hits = status(control).hits();
 
-      control
-          .sandboxes()
-          .obtain(
-              ALICE,
-              keyed,
-              id -> {
-                claimed.set(id);
-                control.sandboxes().pools().renew();
-                return () -> {};
-              });
+      assertThat(control.sandboxes().create(ALICE, keyed).id()).isEqualTo(first.id());
 
-      eventually(() -> !Files.exists(fixture.run().resolve(claimed.get().value())));
+      assertThat(status(control).hits()).isEqualTo(hits);
     }
+  }
+
+  private static SandboxId refused(ControlFixture fixture, Runnable meanwhile) {
+    return refused(fixture, meanwhile, Sandboxes.NOTHING_NOTED);
+  }
+
+  /** Which box somebody had claimed who may have no more. */
+  private static SandboxId refused(ControlFixture fixture, Runnable meanwhile, Runnable undo) {
+    fixture.sandbox();
+    awaitIdle(fixture.control(), 1);
+    var claimed = new AtomicReference<SandboxId>();
+    assertThatThrownBy(
+            () ->
+                fixture
+                    .control()
+                    .sandboxes()
+                    .obtain(
+                        ALICE,
+                        CreateSandbox.defaults(),
+                        id -> {
+                          claimed.set(id);
+                          meanwhile.run();
+                          return undo;
+                        }))
+        .hasMessageContaining("the most it may have");
+    return claimed.get();
   }
 
   @Test
@@ -243,6 +280,10 @@ final class WarmPoolsIT {
       Control next = fixture.reopen();
       assertThat(next.sandboxes().get(ALICE, mine.id()).status()).isEqualTo(SandboxStatus.RUNNING);
     }
+  }
+
+  private static ControlSettings poolOfWhoMayHaveOne(ControlSettings settings) {
+    return pool(1, 1).apply(settings.withSandboxes(settings.sandboxes().withMaxSandboxes(10, 1)));
   }
 
   private static UnaryOperator<ControlSettings> pool(int min, int max, Language... languages) {

@@ -24,7 +24,7 @@ public record PoolSettings(List<Pool> pools, int ahead, Duration maxAge, Duratio
   }
 
   public static PoolSettings defaults() {
-    return new PoolSettings(List.of(), 4, Duration.ofHours(1), Duration.ofSeconds(10));
+    return new PoolSettings(List.of(), 8, Duration.ofHours(1), Duration.ofSeconds(10));
   }
 
   public PoolSettings withPools(List<Pool> newPools) {

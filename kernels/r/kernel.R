@@ -18,6 +18,7 @@ kernel <- environment()
 state <- new.env(parent = emptyenv())
 state$cells <- 0L
 state$request <- raw(4)
+state$owed <- FALSE
 state$silent <- FALSE
 state$devices <- list()
 process <- Sys.getpid()
@@ -258,6 +259,8 @@ show_warning <- function(condition) {
   invokeRestart("muffleWarning")
 }
 
+INTERRUPTED <- list(status = 2L, error = list("interrupt", "the cell was interrupted", "the cell was interrupted"))
+
 run <- function(code) {
   state$cells <- state$cells + 1L
   name <- sprintf("<cell %d>", state$cells)
@@ -279,9 +282,7 @@ run <- function(code) {
       warning = show_warning
     )),
     error = failed,
-    interrupt = function(condition) {
-      list(status = 2L, error = list("interrupt", "the cell was interrupted", "the cell was interrupted"))
-    }
+    interrupt = function(condition) INTERRUPTED
   ), abort = function() {
     # R's own restart of this name leads to its top level, where a script ends.
     list(status = 1L, error = list("abort", "the cell was aborted", "the cell was aborted"))
@@ -297,20 +298,22 @@ execute <- function(payload) {
   state$silent <- number_at(payload, 5L) %% 2 == 1
   drop_idle_interrupts()
   outcome <- decode_and_run(payload)
-  suspendInterrupts({
-    options(device = open_device)
-    # After an error figures are still owed.
-    tryCatch(flush_plots(), error = function(e) NULL)
-    event <- NULL
-    if (!is.null(outcome$error)) {
-      event <- frame(0x84, state$request, unlist(lapply(outcome$error, function(part) text(cut_text(part)))))
-    } else if (!is.null(outcome$bundle)) {
-      event <- frame(0x82, state$request, bundle_bytes(outcome$bundle))
-    }
-    flush(stdout())
-    done(outcome$status, event)
-  })
+  finish(outcome)
 }
+
+finish <- function(outcome) suspendInterrupts({
+  options(device = open_device)
+  # After an error figures are still owed.
+  tryCatch(flush_plots(), error = function(e) NULL)
+  event <- NULL
+  if (!is.null(outcome$error)) {
+    event <- frame(0x84, state$request, unlist(lapply(outcome$error, function(part) text(cut_text(part)))))
+  } else if (!is.null(outcome$bundle)) {
+    event <- frame(0x82, state$request, bundle_bytes(outcome$bundle))
+  }
+  flush(stdout())
+  done(outcome$status, event)
+})
 
 decode_and_run <- function(payload) {
   bytes <- payload[-(1:12)]
@@ -331,7 +334,10 @@ cut_text <- function(value) {
   if (long) paste0(text, "\n[... cut]") else text
 }
 
-done <- function(status, event = NULL) send(event, frame(0x85, state$request, as.raw(status)))
+done <- function(status, event = NULL) suspendInterrupts({
+  send(event, frame(0x85, state$request, as.raw(status)))
+  state$owed <- FALSE
+})
 
 # ---- requests
 
@@ -378,6 +384,7 @@ serve_request <- function() {
   payload <- read_bytes(size)
   if (is.null(payload)) quit("no", 0L)
   state$request <- payload[1:4]
+  state$owed <- TRUE
   switch(as.integer(header[5L]),
     execute(payload),
     done(0L, frame(0x87, state$request)),
@@ -389,6 +396,14 @@ serve_request <- function() {
     bind(payload),
     stop("kernel: request of unknown type ", header[5L])
   )
+}
+
+# What ends allowInterrupts() can be interrupted itself, and then leaves them let in: the next one comes where none is expected. So they are
+# kept out here, and a request that one has taken from its way is answered.
+serve_next <- function() {
+  .Internal(interruptsSuspended(TRUE))
+  if (state$owed) finish(INTERRUPTED)
+  serve_request()
 }
 
 # R's own, but for our two channels, which are connections like the user's.
@@ -419,7 +434,7 @@ suspendInterrupts({
   prepare()
   version <- paste(R.version$major, R.version$minor, sep = ".")
   send(frame(0x81, text("r"), text(version), text("plain")))
-  repeat tryCatch(serve_request(), interrupt = function(condition) NULL)
+  repeat tryCatch(serve_next(), interrupt = function(condition) NULL)
 })
 
 }, envir = new.env(parent = baseenv()))

@@ -126,13 +126,14 @@ class RKernel(Bindings, KernelCase):
         self.assertEqual(self.value("6"), "[1] 6")
 
     def test_a_storm_of_interrupts_never_breaks_the_protocol(self):
+        # No Sys.sleep(): one that finds an interrupt waiting leaves R with a handler that jumps into its frame, which is gone by the next
+        # interrupt (R_SelectEx). A third of such storms end R so, whatever a kernel does.
         cells = (
             "1 + 1",
             "for (i in 1:50) cat(i, '\\n')",
             "display(strrep('x', 1000))",
             "as.list(1:100)",
             "stop('no')",
-            "Sys.sleep(0.002)",
             "tryCatch(repeat {}, interrupt = function(e) 'handled')",
             "plot(1:3)",
         )

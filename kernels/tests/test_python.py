@@ -1,6 +1,7 @@
 import os
 import random
 import signal
+import tempfile
 import time
 
 from bindings import Bindings
@@ -68,6 +69,16 @@ class PythonKernel(Bindings, KernelCase):
             file.write("name = 'mine'\n")
         self.assertEqual(self.value("import beside; beside.name"), "'mine'")
         self.assertEqual(self.value("import sys; any('-packages' in entry for entry in sys.path)"), "True")
+
+    def test_packages_that_the_user_installs_first_afterwards_are_found(self):
+        with tempfile.TemporaryDirectory() as home, Kernel("python", env={"HOME": home}) as kernel:
+            self.assertEqual(kernel.run("import nothing_of_that_name").error.type, "ModuleNotFoundError")
+            folder = kernel.run("import site; print(site.getusersitepackages())").out.strip()
+            self.assertTrue(folder.startswith(home), folder)
+            os.makedirs(folder)
+            with open(os.path.join(folder, "installed_later.py"), "w") as file:
+                file.write("VALUE = 5")
+            self.assertEqual(kernel.run("import installed_later; installed_later.VALUE").text, "5")
 
     def test_a_module_of_the_user_does_not_replace_what_the_kernel_needs(self):
         with Kernel("python") as kernel:

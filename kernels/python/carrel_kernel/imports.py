@@ -14,11 +14,13 @@ STANDARD = getattr(sys, "stdlib_module_names", frozenset()) | {__package__}
 LOOK_AT_PATH = frozenset(("site", "pkgutil", "runpy", "importlib.metadata", "importlib.resources", "sysconfig", "ensurepip"))
 
 site_complete = False
+# Whether there was no folder of the user's own packages yet: whoever installs the first one makes it.
+user_site_due = False
 
 
 def complete_site():
     """Does what Python does at its start without -S."""
-    global site_complete
+    global site_complete, user_site_due
     if site_complete:
         return
     site_complete = True  # first, for what site itself imports
@@ -39,14 +41,17 @@ def complete_site():
             sys.path.insert(0, "")
         for name, value in own_builtins.items():
             setattr(sys.modules["builtins"], name, value)
+    user_site_due = not user_base_exists()
 
 
 def add_user_site():
-    """The user's own packages, when the rest of site was done where their folder could not be seen."""
+    """The user's own packages, when the rest of site was done where their folder could not be seen, or was not there."""
+    global user_site_due
     import site
 
     site.USER_BASE = site.USER_SITE = None
-    if not user_base_exists():
+    user_site_due = not user_base_exists()
+    if user_site_due:
         return
     if site.ENABLE_USER_SITE is not False:
         site.addusersitepackages(set(sys.path))
@@ -120,8 +125,11 @@ class Finder:
     """First on sys.meta_path, and never finds anything of its own."""
 
     def find_spec(self, name, path=None, target=None):
-        if not site_complete and (name.partition(".")[0] not in STANDARD or name in LOOK_AT_PATH):
-            complete_site()
+        if name.partition(".")[0] not in STANDARD or name in LOOK_AT_PATH:
+            if not site_complete:
+                complete_site()
+            elif user_site_due and path is None:
+                add_user_site()
         hook = AFTER_IMPORT.get(name)
         if hook is None:
             return None

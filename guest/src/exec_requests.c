@@ -169,6 +169,7 @@ put_info(struct writer *out, const struct exec *exec)
 	put_int(out, 13, !exec->ended);
 	put_int(out, 14, (int64_t)ring_start(&exec->ring));
 	put_int(out, 15, exec->connection != NULL);
+	put_int(out, 16, exec->streams[STREAM_CONTROL].source.fd >= 0);
 	if (exec->ended)
 		exec_put_end(exec, out);
 	frame_end(out);

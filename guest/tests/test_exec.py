@@ -306,6 +306,7 @@ for i in range(200):
                       "read -r line <&3; exit 5")
             first = guest.start("sh", "-c", script, control=1, keep=1, retain=1000, exec_id="ctx")
             first.expect(STARTED)
+            self.assertEqual(1, number(guest.list()[0][16]))
             first.send(CONTROL, b"hello\n")
             first.send(DETACH)
             self.assertIsNone(first.receive())

@@ -100,6 +100,7 @@ final class ExecFrames {
         fields.natural(11),
         fields.flag(13),
         fields.flag(15),
+        fields.flag(16),
         fields.natural(14),
         fields.natural(12),
         fields.optional(Wire.TAG_CODE, 0, 255),

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param end offset after the last output byte so far
  * @param retainedFrom offset of the oldest output byte that an attach can still get
  * @param attached whether some connection is reading it now
+ * @param controlled whether it has a control channel, as interpreters have and commands never
  * @param code null while it runs or when a signal ended it
  * @param duration so far, or in all
  */
@@ -19,6 +20,7 @@ public record ExecInfo(
     long pid,
     boolean running,
     boolean attached,
+    boolean controlled,
     long retainedFrom,
     long end,
     @Nullable Integer code,

@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.ExecInfo;
 import dev.carrel.guest.ExecSession;
+import dev.carrel.guest.SignalScope;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
@@ -21,6 +22,7 @@ import org.slf4j.LoggerFactory;
 /** Joins the execs of a sandbox that outlived the process which started them. */
 final class ExecRecovery {
   private static final Logger LOG = LoggerFactory.getLogger(ExecRecovery.class);
+  private static final int SIGKILL = 9;
   private static final String UNKNOWN = "(started by an earlier server)";
 
   private final RunningSandbox sandbox;
@@ -66,11 +68,22 @@ final class ExecRecovery {
     }
     // The row of an exec is written a moment after its start: the crash may have come between.
     for (ExecInfo unknown : inside.values()) {
-      if (unknown.running()) {
+      if (unknown.running() && unknown.controlled()) {
+        end(unknown);
+      } else if (unknown.running()) {
         Exec row = adopted(unknown);
         store.started(row, () -> false);
         join(row, 0);
       }
+    }
+  }
+
+  /** An interpreter that waited for its first cell: no context has it, and nobody will. */
+  private void end(ExecInfo interpreter) {
+    try {
+      sandbox.guest().signal(interpreter.id(), SIGKILL, SignalScope.TREE);
+    } catch (SandboxException e) {
+      LOG.info("interpreter {} has ended by itself: {}", interpreter.id(), e.message());
     }
   }
 
@@ -125,7 +138,7 @@ final class ExecRecovery {
               });
       live.joined(log.end(), known);
       replay(log, live);
-      box.takeSlot();
+      box.takeSlotAnyway();
       box.add(live);
       joined = true;
       live.begin();

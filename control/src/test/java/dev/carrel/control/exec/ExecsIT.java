@@ -14,6 +14,7 @@ import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecEvent.Cause;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -352,6 +354,34 @@ final class ExecsIT {
   }
 
   @Test
+  void whatRunsIsJoinedThoughTheLimitWasLowered() throws Exception {
+    var most = new AtomicInteger(2);
+    fixture.close();
+    fixture =
+        new ControlFixture(settings -> settings.withExecs(atMost(most.get(), settings.execs())));
+    execs = fixture.control().execs();
+    sandbox = fixture.sandbox();
+    var ids = new ArrayList<ExecId>();
+    for (int i = 0; i < 2; i++) {
+      ExecStart sleeping = ExecStart.of(Command.of("sleep", "1000")).inBackground();
+      ids.add(execs.start(ALICE, sandbox.id(), sleeping).id());
+    }
+    most.set(1);
+    execs = fixture.restart().execs();
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> run("true"))
+        .matches(e -> e.code() == ErrorCode.LIMIT_REACHED);
+    for (ExecId id : ids) {
+      try (ExecStream stream = execs.follow(ALICE, sandbox.id(), id, 0)) {
+        execs.signal(ALICE, sandbox.id(), id, 15, SignalScope.TREE);
+        assertThat(stream.result().cause()).isEqualTo(Cause.KILLED);
+      }
+    }
+    assertThat(run("true").exitCode()).isZero();
+  }
+
+  @Test
   void anotherTenantSeesNothing() throws InterruptedException {
     ExecResult result = run("echo secret");
     assertThatExceptionOfType(SandboxException.class)
@@ -394,6 +424,20 @@ final class ExecsIT {
         usual.stdoutChars(),
         usual.stderrChars(),
         DataSize.ofMebibytes(1),
+        usual.spillPerSandbox(),
+        usual.maxStdin());
+  }
+
+  private static ExecSettings atMost(int concurrent, ExecSettings usual) {
+    return new ExecSettings(
+        usual.defaultTimeout(),
+        usual.maxTimeout(),
+        usual.maxBackgroundTimeout(),
+        concurrent,
+        usual.maxRetained(),
+        usual.stdoutChars(),
+        usual.stderrChars(),
+        usual.spill(),
         usual.spillPerSandbox(),
         usual.maxStdin());
   }

@@ -289,6 +289,9 @@ run <- function(code) {
   })
 }
 
+# What ends allowInterrupts() can be interrupted itself, and then leaves them let in: the next one comes where none is expected.
+keep_interrupts_out <- function() .Internal(interruptsSuspended(TRUE))
+
 # SIGINT while nothing runs means nothing; being suspended it is still waiting.
 drop_idle_interrupts <- function() {
   tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(condition) NULL)
@@ -298,6 +301,7 @@ execute <- function(payload) {
   state$silent <- number_at(payload, 5L) %% 2 == 1
   drop_idle_interrupts()
   outcome <- decode_and_run(payload)
+  keep_interrupts_out()
   finish(outcome)
 }
 
@@ -348,6 +352,7 @@ complete <- function(payload) {
     error = function(condition) list(start = cursor, words = character()),
     interrupt = function(condition) list(start = cursor, words = character())
   )
+  keep_interrupts_out()
   words <- unlist(lapply(found$words, text))
   done(0L, frame(0x86, state$request, u32(found$start), u32(cursor), u32(length(found$words)), words))
 }
@@ -398,10 +403,9 @@ serve_request <- function() {
   )
 }
 
-# What ends allowInterrupts() can be interrupted itself, and then leaves them let in: the next one comes where none is expected. So they are
-# kept out here, and a request that one has taken from its way is answered.
+# A request that an interrupt has taken from its way is answered.
 serve_next <- function() {
-  .Internal(interruptsSuspended(TRUE))
+  keep_interrupts_out()
   if (state$owed) finish(INTERRUPTED)
   serve_request()
 }

@@ -444,7 +444,8 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
             starts.start(
                 sandbox, context.language(), request.preload(), request.cwd(), environment);
       }
-      if (kernel.start() == Context.Start.ZYGOTE && box.list().size() == 1) {
+      boolean usual = request.cwd() == null && box.list().size() == 1;
+      if (usual && kernel.start() == Context.Start.ZYGOTE) {
         sandboxes.pools().begunWith(sandbox, kind);
       }
       context.kernel(kernel);
@@ -477,7 +478,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       return null;
     }
     Map<String, String> missing = warm.missing(environment);
-    if (!warm.kernel().alive() || !LateBinding.suits(kind.language(), missing.keySet())) {
+    if (!warm.suits(kind.language(), missing)) {
       end(warm.kernel());
       return null;
     }

@@ -1,6 +1,7 @@
 package dev.carrel.control.context;
 
 import dev.carrel.control.sandbox.Interpreter;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxId;
 import java.util.HashMap;
 import java.util.Map;
@@ -47,6 +48,13 @@ final class WarmKernels {
    * @param environment what it was started with
    */
   record Warm(Kernel kernel, Map<String, String> environment) {
+    /** Whether it can take these and be what one that is started with them would be. */
+    boolean suits(Language language, Map<String, String> missing) {
+      // Another PATH may lead to another interpreter.
+      boolean same = language == Language.BASH || !missing.containsKey("PATH");
+      return same && kernel.alive() && LateBinding.suits(language, missing.keySet());
+    }
+
     /** The variables that it still has to be given. */
     Map<String, String> missing(Map<String, String> wanted) {
       var missing = new HashMap<>(wanted);

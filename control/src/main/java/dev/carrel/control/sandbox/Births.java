@@ -7,6 +7,7 @@ import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Policy;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Limits;
 import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -79,9 +80,10 @@ final class Births {
     Engine engine = engines.choose(request.engine(), request.isolation());
     SnapshotId from = request.storage().snapshot();
     Snapshot snapshot = from == null ? null : snapshots.get(caller, from);
+    boolean suitsPool = suitsPool(request);
     for (int attempt = 1; ; attempt++) {
       boolean isThere = isThere(caller, request.sessionKey());
-      WarmPool.Box claimed = !isThere && suitsPool(request) ? claim(request, engine) : null;
+      WarmPool.Box claimed = !isThere && suitsPool ? claim(request, engine) : null;
       RunningSandbox box = claimed == null ? null : claimed.sandbox();
       CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
       Runnable undo = Sandboxes.NOTHING_NOTED;
@@ -93,7 +95,11 @@ final class Births {
             case Reservation.Made(Sandbox made) -> {
               claimed = null;
               events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
-              return new Sandboxes.Obtained(launch(made, box, answers, snapshot), true);
+              Sandbox launched =
+                  box == null || answers == null
+                      ? cold(made, suitsPool, snapshot)
+                      : warm(made, box, answers);
+              return new Sandboxes.Obtained(launched, true);
             }
             case Reservation.Full _, Reservation.Moved _ ->
                 throw new IllegalStateException("a new row cannot move");
@@ -296,31 +302,31 @@ final class Births {
   }
 
   private WarmPool.@Nullable Box claim(CreateSandbox request, Engine engine) {
-    return pools.claim(engine.name(), rules.image(request.image())).orElse(null);
+    Limits usual = rules.limits(CreateSandbox.defaults().size(), null);
+    boolean isUsual = rules.limits(request.size(), null).equals(usual);
+    return pools.claim(engine.name(), rules.image(request.image()), isUsual).orElse(null);
   }
 
-  private Sandbox launch(
-      Sandbox row,
-      @Nullable RunningSandbox box,
-      @Nullable CompletableFuture<Boolean> answers,
-      @Nullable Snapshot snapshot) {
-    if (box == null || answers == null) {
-      return cold(row, snapshot);
-    }
+  private Sandbox warm(Sandbox row, RunningSandbox box, CompletableFuture<Boolean> answers) {
     try {
       return life.launch(row, box, answers, "created");
     } finally {
+      if (answers.getNow(false) && box.row().status() == SandboxStatus.CREATING) {
+        pools.wasRigid(box);
+      }
       pools.settled(box);
     }
   }
 
-  private Sandbox cold(Sandbox row, @Nullable Snapshot snapshot) {
+  private Sandbox cold(Sandbox row, boolean suitsPool, @Nullable Snapshot snapshot) {
     if (snapshot != null) {
       return life.launch(row, "created", () -> copy(row, snapshot.volume()));
     }
     long begin = System.nanoTime();
     Sandbox made = life.launch(row, "created");
-    pools.startTook(row.engine(), row.image(), Duration.ofNanos(System.nanoTime() - begin));
+    if (suitsPool) {
+      pools.startTook(row.engine(), row.image(), Duration.ofNanos(System.nanoTime() - begin));
+    }
     return made;
   }
 

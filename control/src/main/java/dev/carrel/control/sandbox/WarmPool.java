@@ -41,6 +41,8 @@ final class WarmPool {
   private final LongAdder misses = new LongAdder();
   private final AtomicLong lastClaim;
   private volatile boolean quick;
+  private volatile boolean rigid;
+  private long lastTurn;
   private volatile long restsUntil = System.nanoTime();
 
   WarmPool(PoolSettings.Pool settings, String engine) {
@@ -108,6 +110,15 @@ final class WarmPool {
     target.updateAndGet(now -> Math.min(settings.max(), Math.max(least, now * 2)));
   }
 
+  /** Its engine cannot change the limits of a box. */
+  void setRigid() {
+    rigid = true;
+  }
+
+  boolean isRigid() {
+    return rigid;
+  }
+
   /** What a sandbox of this image began with. */
   void begunWith(Interpreter interpreter) {
     if (habit != null) {
@@ -131,6 +142,15 @@ final class WarmPool {
    */
   boolean canWait() {
     return idle.get() * LOW >= target.get() && sinceLastClaim().compareTo(CALM) < 0;
+  }
+
+  /** A box is made for it; for the one thread that makes them. */
+  void turn(long number) {
+    lastTurn = number;
+  }
+
+  long lastTurn() {
+    return lastTurn;
   }
 
   /** None is made for a while, so that the other pools have their turn. */

@@ -5,6 +5,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +49,7 @@ public final class WarmPools implements AutoCloseable {
   private volatile boolean closed;
   private volatile boolean enabled = true;
   private final AtomicInteger era = new AtomicInteger();
+  private long turns;
 
   WarmPools(PoolSettings settings, Maker maker, Telemetry telemetry) {
     this.settings = settings;
@@ -141,20 +143,32 @@ public final class WarmPools implements AutoCloseable {
     }
   }
 
-  /** A box, out of its pool for good; empty when none is ready. Never waits. */
-  Optional<WarmPool.Box> claim(String engine, String image) {
+  /**
+   * A box, out of its pool for good; empty when none is ready. Never waits.
+   *
+   * @param usualLimits whether it may have those that it was made with
+   */
+  Optional<WarmPool.Box> claim(String engine, String image, boolean usualLimits) {
     if (closed || !enabled) {
       return Optional.empty();
     }
     var key = new Key(engine, image);
     WarmPool pool = pools.get(key);
     if (pool == null) {
-      if (settings.ahead() == 0 || pools.size() >= MOST_POOLS) {
+      if (settings.ahead() == 0 || pools.size() - settings.pools().size() >= MOST_POOLS) {
         return Optional.empty();
       }
       pool = pools.computeIfAbsent(key, _ -> WarmPool.byItself(engine, image, settings.ahead()));
     }
+    if (!usualLimits && pool.isRigid()) {
+      return Optional.empty();
+    }
     Optional<WarmPool.Box> box = pool.claim();
+    if (box.isPresent() && box.get().era() != era.get()) {
+      // It came into the pool while the others were ended.
+      discardLater(box.get().sandbox());
+      box = Optional.empty();
+    }
     telemetry.count(box.isPresent() ? "pool_hits" : "pool_misses");
     if (box.isEmpty() && !pool.isByItself()) {
       // One by itself has time until the cold start is over.
@@ -196,6 +210,14 @@ public final class WarmPools implements AutoCloseable {
     wanted.release();
   }
 
+  /** For a box that could not have the limits that its owner wanted, and was of no use. */
+  void wasRigid(RunningSandbox box) {
+    WarmPool pool = pools.get(Key.of(box.row()));
+    if (pool != null) {
+      pool.setRigid();
+    }
+  }
+
   /** For a sandbox that no box was there for. */
   void startTook(String engine, String image, Duration time) {
     WarmPool pool = pools.get(new Key(engine, image));
@@ -219,10 +241,7 @@ public final class WarmPools implements AutoCloseable {
           retire();
           look = System.nanoTime() + settings.checkInterval().toNanos();
         }
-        Optional<WarmPool> hungry =
-            pools.values().stream()
-                .filter(pool -> enabled && pool.missing() > 0 && !pool.rests())
-                .findFirst();
+        Optional<WarmPool> hungry = enabled ? next(pools.values()) : Optional.empty();
         if (hungry.isPresent() && hungry.get().canWait()) {
           // Making one would take the processors away from whoever has just claimed the last.
           wanted.tryAcquire(BREATH.toMillis(), TimeUnit.MILLISECONDS);
@@ -244,6 +263,13 @@ public final class WarmPools implements AutoCloseable {
     }
   }
 
+  /** Which one gets a box now: those that cannot wait come first, and then by turns. */
+  static Optional<WarmPool> next(Collection<WarmPool> pools) {
+    return pools.stream()
+        .filter(pool -> pool.missing() > 0 && !pool.rests())
+        .min(Comparator.comparing(WarmPool::canWait).thenComparingLong(WarmPool::lastTurn));
+  }
+
   /** Nanoseconds until a pool that came by itself is no longer needed. */
   private long untilEbb() {
     return pools.values().stream()
@@ -255,6 +281,8 @@ public final class WarmPools implements AutoCloseable {
 
   /** False: it failed, and would again. */
   private boolean fill(WarmPool pool) throws InterruptedException {
+    turns++;
+    pool.turn(turns);
     int begun = era.get();
     var told = new ArrayList<VolumeId>();
     RunningSandbox box;
@@ -321,6 +349,7 @@ public final class WarmPools implements AutoCloseable {
   /** Ends a box that nobody may have. */
   void discardLater(RunningSandbox box) {
     Thread.ofVirtual().name(box.id() + "-discard").start(() -> discard(box));
+    wanted.release();
   }
 
   private void discard(RunningSandbox box) {

@@ -11,6 +11,7 @@ import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.guest.ExecInfo;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
@@ -248,6 +249,55 @@ final class WarmPoolsIT {
                         }))
         .hasMessageContaining("the most it may have");
     return claimed.get();
+  }
+
+  @Test
+  void anInterpreterThatNobodyUsedIsNobodysCommandAfterARestart() throws Exception {
+    try (var fixture = new ControlFixture(pool(1, 1, Language.PYTHON))) {
+      awaitIdle(fixture.control(), 1);
+      Sandbox sandbox = fixture.sandbox();
+      assertThat(status(fixture.control()).hits()).isEqualTo(1);
+
+      Control next = fixture.restart();
+
+      assertThat(next.execs().list(ALICE, sandbox.id())).isEmpty();
+      RunningSandbox live = next.sandboxes().requireRunning(ALICE, sandbox.id());
+      assertThat(live.busy()).isFalse();
+      eventually(() -> live.guest().list().stream().noneMatch(ExecInfo::running));
+    }
+  }
+
+  @Test
+  void aPathOfTheOwnersOwnLeadsToItsInterpreter() throws Exception {
+    try (var fixture = new ControlFixture(pool(1, 1, Language.PYTHON))) {
+      Control control = fixture.control();
+      awaitIdle(control, 1);
+      var elsewhere = CreateSandbox.defaults().withEnvVars(Map.of("PATH", "/nonexistent"));
+      SandboxId warm = control.sandboxes().create(ALICE, elsewhere).id();
+      assertThat(status(control).hits()).isEqualTo(1);
+
+      assertThatThrownBy(
+              () -> control.contexts().execute(ALICE, warm, ExecuteCode.of(Language.PYTHON, "1")))
+          .isInstanceOf(SandboxException.class);
+    }
+  }
+
+  @Test
+  void whereLimitsCannotChangeWhoWantsOthersTakesNoBoxForNothing() throws Exception {
+    try (var fixture = new ControlFixture(pool(2, 2))) {
+      Control control = fixture.control();
+      var small = CreateSandbox.defaults().withSize(new CreateSandbox.Size(99L, null, null, null));
+      awaitIdle(control, 2);
+      control.sandboxes().create(ALICE, small);
+      awaitIdle(control, 2);
+      long hits = status(control).hits();
+
+      control.sandboxes().create(ALICE, small);
+
+      assertThat(status(control).hits()).isEqualTo(hits);
+      fixture.sandbox();
+      assertThat(status(control).hits()).isEqualTo(hits + 1);
+    }
   }
 
   @Test

@@ -40,6 +40,20 @@ final class WarmPoolsTest {
   }
 
   @Test
+  void poolsTakeTurnsHoweverHungryOneIs() {
+    var greedy = new WarmPool(new PoolSettings.Pool("greedy", null, 9, 9, Set.of()), "none");
+    var modest = new WarmPool(new PoolSettings.Pool("modest", null, 1, 1, Set.of()), "none");
+    List<WarmPool> both = List.of(greedy, modest);
+    greedy.turn(1);
+
+    assertThat(WarmPools.next(both)).contains(modest);
+    modest.turn(2);
+    assertThat(WarmPools.next(both)).contains(greedy);
+    greedy.rest(Duration.ofMinutes(1));
+    assertThat(WarmPools.next(both)).contains(modest);
+  }
+
+  @Test
   void aSeriesOfWhatStartsQuicklyHasItsNextBoxMadeByItself() {
     var maker = new FailingMaker();
     try (var pools = new WarmPools(PoolSettings.defaults(), maker, new Telemetry())) {
@@ -77,7 +91,7 @@ final class WarmPoolsTest {
   }
 
   private static void createOne(WarmPools pools, String image, Duration took) {
-    assertThat(pools.claim("none", image)).isEmpty();
+    assertThat(pools.claim("none", image, true)).isEmpty();
     pools.startTook("none", image, took);
   }
 

@@ -127,9 +127,17 @@ final class ExecStarter {
     try {
       live.signed(artifacts.ended(sandbox, over.id(), ExecAudit.principal(over), exited, named));
     } catch (SandboxException e) {
-      // The exec has ended all the same, and its answer says what is missing.
-      live.signed(new Signed(List.of(), List.of(new Signed.Skipped("", e.message())), true));
+      unsigned(live, e.message());
+    } catch (RuntimeException e) {
+      // A store that refuses one row must not keep the end of the exec from being noted.
+      LOG.error("exec {}: what it left could not be signed", over.id(), e);
+      unsigned(live, "the server failed");
     }
+  }
+
+  /** The exec has ended all the same, and its answer says what is missing. */
+  private static void unsigned(LiveExec live, String reason) {
+    live.signed(new Signed(List.of(), List.of(new Signed.Skipped("", reason)), true));
   }
 
   /** The end of one that an earlier process started; what that one was told to sign is lost. */

@@ -25,6 +25,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -76,6 +79,26 @@ final class ArtifactsIT {
     assertThat(key.verify(Artifact.statement(sha256("hellp"), 5), signature)).isFalse();
     assertThat(fixture.control().execs().result(ALICE, sandbox.id(), result.id()).signed())
         .isEqualTo(result.signed());
+  }
+
+  @Test
+  void anExecHasItsEndThoughTheStoreRefusesWhatItLeft() throws Exception {
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement statement = connection.createStatement()) {
+      statement.execute("PRAGMA busy_timeout = 10000");
+      statement.execute(
+          "CREATE TRIGGER broken BEFORE INSERT ON artifact"
+              + " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    }
+
+    ExecResult result = run("mkdir -p outputs; printf hello > outputs/a; exit 3");
+
+    assertThat(result.exitCode()).isEqualTo(3);
+    assertThat(result.signed())
+        .isEqualTo(
+            new Signed(List.of(), List.of(new Signed.Skipped("", "the server failed")), true));
+    assertThat(fixture.restart().execs().get(ALICE, sandbox.id(), result.id()).running()).isFalse();
   }
 
   @Test

@@ -3,18 +3,14 @@ package dev.carrel.cli;
 import dev.carrel.sdk.InstalledSkill;
 import dev.carrel.sdk.SkillInfo;
 import dev.carrel.sdk.SkillInstallation;
-import java.io.ByteArrayOutputStream;
+import dev.carrel.sdk.Skills;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -131,10 +127,7 @@ final class SkillsCommand extends CommandGroup {
       var kept = new ArrayList<SkillInfo>();
       try (Session.Connection server = session.connect()) {
         for (Path file : files) {
-          kept.add(
-              Files.isDirectory(file)
-                  ? server.carrel().skills().upload("folder.zip", packed(file))
-                  : server.carrel().skills().upload(file));
+          kept.add(keep(server.carrel().skills(), file));
         }
       }
       if (common.json()) {
@@ -145,20 +138,13 @@ final class SkillsCommand extends CommandGroup {
       return 0;
     }
 
-    private static byte[] packed(Path folder) throws IOException {
-      var bytes = new ByteArrayOutputStream();
-      try (Stream<Path> files = Files.walk(folder);
-          var zip = new ZipOutputStream(bytes)) {
-        for (Path file : files.sorted().toList()) {
-          if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            continue;
-          }
-          zip.putNextEntry(new ZipEntry(folder.relativize(file).toString()));
-          Files.copy(file, zip);
-          zip.closeEntry();
-        }
+    private static SkillInfo keep(Skills skills, Path file) throws IOException {
+      if (!Files.isDirectory(file)) {
+        return skills.upload(file);
       }
-      return bytes.toByteArray();
+      try (var packed = PackedFolder.of(file)) {
+        return skills.upload(packed.zip());
+      }
     }
   }
 

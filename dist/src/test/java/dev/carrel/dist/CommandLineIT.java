@@ -325,7 +325,9 @@ class CommandLineIT {
     Path skill =
         Files.createDirectories(folder.resolve("greet/scripts")).resolveSibling("SKILL.md");
     Files.writeString(skill, "---\nname: greet\ndescription: Says hello.\n---\nHow.\n");
-    Files.writeString(folder.resolve("greet/scripts/say.sh"), "echo hello\n");
+    Path script = folder.resolve("greet/scripts/say.sh");
+    Files.writeString(script, "echo hello\n");
+    Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
     Outcome added = desk.carrel("skills", "add", folder.resolve("greet").toString());
     assertThat(added).isEqualTo(new Outcome(0, "greet  version 1\n", ""));
     assertThat(desk.carrel("skills", "list").out()).contains("greet", "Says hello.");
@@ -337,7 +339,7 @@ class CommandLineIT {
     assertThat(desk.carrel("skills", "install", id, "greet").out())
         .isEqualTo("greet  installed  /workspace/skills/greet\n");
     assertThat(desk.carrel("skills", "install", id, "greet").out()).contains("already there");
-    assertThat(desk.carrel("exec", id, "--", "sh", "skills/greet/scripts/say.sh").out())
+    assertThat(desk.carrel("exec", id, "--", "sh", "-c", "skills/greet/scripts/say.sh").out())
         .isEqualTo("hello\n");
     assertThat(desk.carrel("skills", "list", "--json", id).out()).contains("\"greet\"");
     Outcome missing = desk.carrel("skills", "install", id, "none");

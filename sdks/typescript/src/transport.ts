@@ -34,6 +34,9 @@ export interface Request extends KeyedOptions {
   headers?: Record<string, string> | undefined;
 }
 
+/** Of an answer that is none of the server's: enough to know whose it is. */
+const SHOWN = 100;
+
 declare const process: { env: Record<string, string | undefined> } | undefined;
 declare const location: { origin: string } | undefined;
 
@@ -49,7 +52,7 @@ export class Transport {
     const url = options.url ?? variables.CARREL_URL ?? page;
     const token = options.token ?? variables.CARREL_TOKEN;
     if (!url || !token) {
-      const hint = "pass url and token, or set CARREL_URL and CARREL_TOKEN; `carrel serve` prints both";
+      const hint = "pass url and token, or set CARREL_URL and CARREL_TOKEN; `carrel serve` tells the address and where the token is";
       throw new CarrelError("invalid_input", url ? "no token is given" : "no server is named", { hint });
     }
     this.base = url.replace(/\/+$/, "");
@@ -68,7 +71,7 @@ export class Transport {
       try {
         const response = await this.open(method, path, request);
         const text = await whole(response, (r) => r.text(), request.signal);
-        return text === "" ? null : JSON.parse(text);
+        return text === "" ? null : this.parsed(response, text);
       } catch (failure) {
         if (request.idempotencyKey === undefined || request.signal?.aborted) {
           throw failure;
@@ -104,6 +107,17 @@ export class Transport {
       throw CarrelError.ofProblem(response.status, await problem(response));
     }
     return response;
+  }
+
+  private parsed(response: Response, text: string): Json {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      const { status, headers } = response;
+      const what = `${headers.get("Content-Type") ?? "something"} that is no JSON: ${JSON.stringify(text.slice(0, SHOWN))}`;
+      const hint = "something other than the server listens there or stands before it: pass the server's own url";
+      throw new CarrelError("unknown", `${this.base} answers with status ${status} and ${what}`, { status, hint }, cause);
+    }
   }
 }
 

@@ -53,7 +53,9 @@ public final class Carrel implements AutoCloseable {
     String value = System.getenv(name);
     if (value == null || value.isEmpty()) {
       throw new IllegalStateException(
-          name + " is not set: `carrel serve` prints what CARREL_URL and CARREL_TOKEN should be");
+          name
+              + " is not set: CARREL_URL is the address that `carrel serve` prints, CARREL_TOKEN what is in"
+              + " the token file that it names");
     }
     return value;
   }

@@ -168,7 +168,9 @@ final class Transport implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw CarrelException.unreachable("interrupted while waiting for " + base, e);
     } catch (IOException e) {
-      throw CarrelException.unreachable("no answer from " + base + ": " + reason(e), e);
+      throw isOtherProtocol(e)
+          ? stranger(e)
+          : CarrelException.unreachable("no answer from " + base + ": " + reason(e), e);
     }
     if (response.statusCode() >= 400) {
       throw failure(response);
@@ -259,6 +261,25 @@ final class Transport implements AutoCloseable {
 
   private static @Nullable String text(JsonNode node, String name) {
     return node.path(name).isTextual() ? node.path(name).asText() : null;
+  }
+
+  /** Asking again is no use there, so it is not unreachable. */
+  private CarrelException stranger(IOException e) {
+    return new CarrelException(
+        ErrorCode.UNKNOWN,
+        0,
+        base + " does not speak HTTP/1.1",
+        "set CARREL_URL, or pass, the address that `carrel serve` says it listens on: gRPC has a"
+            + " port of its own, and a server with TLS needs https://",
+        null,
+        e);
+  }
+
+  // What comes in place of HTTP/1.1 is in the message, byte for byte.
+  private static boolean isOtherProtocol(IOException e) {
+    String message = String.valueOf(e.getMessage());
+    return message.startsWith("Invalid status line")
+        || message.chars().anyMatch(Character::isISOControl);
   }
 
   private static String reason(IOException e) {

@@ -1,0 +1,75 @@
+package dev.carrel.sdk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class TransportTest {
+  @Test
+  void aPortOfHttp2IsNamedWithoutItsBytes() throws IOException {
+    // SETTINGS and GOAWAY, as a port of gRPC answers to what it does not understand.
+    String frames = "000000040000000000" + "0000080700000000000000000000000001";
+
+    assertStrange(HexFormat.of().parseHex(frames));
+  }
+
+  @Test
+  void aPortOfSomethingElseIsNamed() throws IOException {
+    assertStrange("SSH-2.0-OpenSSH_9.6\r\n".getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private static void assertStrange(byte[] answer) throws IOException {
+    try (var listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        var carrel = Carrel.connect(address(listener), "token")) {
+      Thread.ofVirtual().start(() -> answerAll(listener, answer));
+
+      assertThatThrownBy(() -> carrel.skills().list())
+          .isInstanceOfSatisfying(
+              CarrelException.class,
+              e -> {
+                assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN);
+                assertThat(e.message()).isEqualTo(address(listener) + " does not speak HTTP/1.1");
+                assertThat(e.hint().orElse("")).contains("CARREL_URL", "gRPC");
+              });
+    }
+  }
+
+  private static URI address(ServerSocket listener) {
+    return URI.create("http://127.0.0.1:" + listener.getLocalPort());
+  }
+
+  private static void answerAll(ServerSocket listener, byte[] answer) {
+    try {
+      while (true) {
+        try (Socket client = listener.accept()) {
+          readHead(client);
+          client.getOutputStream().write(answer);
+        }
+      }
+    } catch (IOException closed) {
+      // The test is over.
+    }
+  }
+
+  // Who closes before everything was read resets the connection.
+  private static void readHead(Socket client) throws IOException {
+    var lines =
+        new BufferedReader(
+            new InputStreamReader(client.getInputStream(), StandardCharsets.US_ASCII));
+    for (String line = lines.readLine(); line != null && !line.isEmpty(); ) {
+      line = lines.readLine();
+    }
+  }
+}

@@ -30,9 +30,12 @@ import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
 import java.io.IOException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
+import java.net.SocketException;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.util.Optional;
@@ -236,16 +239,31 @@ public final class CarrelServer implements AutoCloseable {
   }
 
   // The web server tells of a port in use by a stack trace in the log, and starts all the same.
-  private static void requireFree(InetAddress address, int port) {
+  static void requireFree(InetAddress address, int port) {
     try (ServerSocket probe = new ServerSocket()) {
       probe.setReuseAddress(true);
       probe.bind(new InetSocketAddress(address, port));
     } catch (IOException e) {
-      throw SandboxException.invalid(
-              "port",
-              "cannot listen on %s:%d: %s"
-                  .formatted(address.getHostAddress(), port, e.getMessage()))
-          .withHint("stop what listens there, or choose another one: carrel serve --port 8081");
+      String what =
+          "cannot listen on %s:%d: %s".formatted(address.getHostAddress(), port, e.getMessage());
+      throw isOfThisHost(address)
+          ? SandboxException.invalid("port", what)
+              .withHint("stop what listens there, or choose another one: carrel serve --port 8081")
+          : SandboxException.invalid("host", what)
+              .withHint(
+                  "choose an address that this host has, 0.0.0.0 for all of them, or 127.0.0.1 for"
+                      + " clients on this host alone: carrel serve --host 127.0.0.1");
+    }
+  }
+
+  private static boolean isOfThisHost(InetAddress address) {
+    try {
+      return address.isAnyLocalAddress()
+          // All of 127.0.0.0/8 can be listened on, though interfaces have one of them.
+          || (address instanceof Inet4Address && address.isLoopbackAddress())
+          || NetworkInterface.getByInetAddress(address) != null;
+    } catch (SocketException e) {
+      return true;
     }
   }
 }

@@ -11,6 +11,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.net.ConnectException;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -38,12 +39,21 @@ final class McpBridge implements AutoCloseable {
   private static final int SERVER_ERROR = -32603;
   private static final int PARSE_ERROR = -32700;
   private static final int BAD_REQUEST = -32600;
+  private static final int INVALID_PARAMS = -32602;
   private static final int MAX_MESSAGE = 32 * 1024 * 1024;
+
+  /** Stands alone, and changes nothing. */
+  private static final String DISCOVER =
+      """
+      {"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{\
+      "io.modelcontextprotocol/protocolVersion":"2026-07-28",\
+      "io.modelcontextprotocol/clientCapabilities":{}}}}\
+      """;
 
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final Supplier<Endpoint> servers;
-  private final String query;
+  private final @Nullable String tools;
   private final @Nullable String sessionKey;
   private final PrintStream out;
   private final Map<String, Thread> running = new ConcurrentHashMap<>();
@@ -65,10 +75,29 @@ final class McpBridge implements AutoCloseable {
       @Nullable String sessionKey,
       PrintStream out) {
     this.servers = servers;
-    this.query = tools == null ? "" : "?tools=" + tools;
+    this.tools = tools;
     this.sessionKey = sessionKey;
     this.out = out;
     this.server = servers.get();
+  }
+
+  /** Refuses sets of tools that the server does not have; whether it can be asked is seen later. */
+  void requireTools() throws InterruptedException {
+    if (tools == null) {
+      return;
+    }
+    try {
+      HttpResponse<InputStream> response =
+          http.send(post(server, DISCOVER, JSON.readTree(DISCOVER)), BodyHandlers.ofInputStream());
+      try (InputStream body = response.body()) {
+        JsonNode error = JSON.readTree(body).path("error");
+        if (error.path("code").asInt() == INVALID_PARAMS) {
+          throw new CommandFailure("--tools " + tools + ": " + error.path("message").asText());
+        }
+      }
+    } catch (IOException e) {
+      // The client's first request meets the same, and is answered with it.
+    }
   }
 
   /** Serves until the input ends; what was asked before may take a moment longer. */
@@ -133,9 +162,17 @@ final class McpBridge implements AutoCloseable {
       send(line, message, true);
     } catch (IOException | CommandFailure e) {
       if (!closed) {
-        write(error(message.get("id"), SERVER_ERROR, "the server cannot be reached: " + e));
+        String text = "the server at " + server + " cannot be reached: " + reason(e);
+        write(error(message.get("id"), SERVER_ERROR, text));
       }
     }
+  }
+
+  private static String reason(Exception e) {
+    if (e.getMessage() != null) {
+      return e.getMessage();
+    }
+    return e instanceof ConnectException ? "nothing listens there" : e.getClass().getSimpleName();
   }
 
   private void send(String line, JsonNode message, boolean again)
@@ -219,6 +256,10 @@ final class McpBridge implements AutoCloseable {
   }
 
   private HttpRequest.Builder request(Endpoint to) {
+    String query =
+        tools == null
+            ? ""
+            : "?tools=" + URLEncoder.encode(tools, StandardCharsets.UTF_8).replace("+", "%20");
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(to.address() + "/mcp" + query))
             .header("Authorization", "Bearer " + to.token())

@@ -61,6 +61,7 @@ final class McpCommand implements Callable<Integer> {
     try (AtExit _ = AtExit.run(() -> joined.forEach(LocalServer::close));
         McpBridge bridge =
             new McpBridge(() -> server(joined), tools, key, session.console().out())) {
+      bridge.requireTools();
       bridge.run(session.in());
     }
     return 0;

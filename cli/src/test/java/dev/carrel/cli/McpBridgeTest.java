@@ -1,6 +1,7 @@
 package dev.carrel.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
@@ -8,6 +9,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -69,6 +71,38 @@ class McpBridgeTest {
 
     assertThat(bridged()).containsExactly(ANSWER);
     assertThat(calls).isEqualTo(1);
+  }
+
+  @Test
+  void whyAServerCannotBeReachedIsSaidInWords() throws Exception {
+    serve(HttpExchange::close);
+    servers.getFirst().stop(0);
+    endpoints.add(endpoints.getFirst());
+
+    assertThat(bridged())
+        .singleElement()
+        .satisfies(
+            line ->
+                assertThat(line)
+                    .contains("\"id\":7", "the server at http://127.0.0.1:", "cannot be reached")
+                    .doesNotContain("Exception"));
+  }
+
+  @Test
+  void setsOfToolsThatTheServerHasNotAreRefusedAtOnce() throws Exception {
+    serve(
+        exchange ->
+            respond(
+                exchange,
+                "application/json",
+                "{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32602,"
+                    + "\"message\":\"tools must be some of code, files\"}}"));
+    var nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+    try (var bridge = new McpBridge(endpoints::remove, "code, nope", null, nowhere)) {
+      assertThatExceptionOfType(CommandFailure.class)
+          .isThrownBy(bridge::requireTools)
+          .withMessage("--tools code, nope: tools must be some of code, files");
+    }
   }
 
   private List<String> bridged() throws Exception {

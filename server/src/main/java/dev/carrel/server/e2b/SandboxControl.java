@@ -252,7 +252,11 @@ final class SandboxControl {
       }
       return policy;
     } catch (IllegalArgumentException e) {
-      throw SandboxException.invalid("network", String.valueOf(e.getMessage()));
+      throw SandboxException.invalid("network", String.valueOf(e.getMessage()))
+          .withHint(
+              "name hosts, as example.com, *.example.com or example.com:8443, or single addresses;"
+                  + " ranges of addresses are no rules here, and allow_internet_access asks for the"
+                  + " operator's usual policy");
     }
   }
 

@@ -133,6 +133,18 @@ class E2bApiTest {
   }
 
   @Test
+  void aRangeOfAddressesIsRefusedWithWhatIsPossible() throws Exception {
+    String key = key("ranges");
+    for (String range : List.of("0.0.0.0/0", "10.0.0.0/8")) {
+      String open = "{\"templateID\":\"base\",\"network\":{\"allowOut\":[\"" + range + "\"]}}";
+      HttpResponse<byte[]> refused = call("POST", "/v2/sandboxes", open, "X-API-KEY", key);
+      assertThat(refused.statusCode()).isEqualTo(400);
+      assertThat(new String(refused.body(), StandardCharsets.UTF_8))
+          .contains(range, "*.example.com", "allow_internet_access");
+    }
+  }
+
+  @Test
   void linksThatLeadInACircleAreThereAndBreakNoWatch() throws Exception {
     JsonNode made = create(key("circles"));
     String watched =

@@ -20,6 +20,7 @@ import picocli.CommandLine.Command;
       "",
       "Exit codes: the program's own; 2 wrong usage; 125 Carrel failed; 130 interrupted.",
       "Without a running server, a command starts one in its own process.",
-      "Environment: CARREL_URL and CARREL_TOKEN name a server, NO_COLOR switches colours off."
+      "Environment: CARREL_URL and CARREL_TOKEN name a server, CARREL_TOKEN alone says who you are at",
+      "the one that runs here, NO_COLOR switches colours off."
     })
 final class RootCommand extends CommandGroup {}

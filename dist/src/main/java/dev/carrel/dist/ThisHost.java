@@ -57,14 +57,18 @@ final class ThisHost implements Host {
       return Optional.empty();
     }
     String token =
-        environment
-            .variable("CARREL_TOKEN")
+        namedToken()
             .orElseThrow(
                 () -> new ConfigurationException("CARREL_URL is set, but CARREL_TOKEN is not"));
-    if (!token.chars().allMatch(c -> c > ' ' && c < 127)) {
+    return Optional.of(new Endpoint(serverAddress(url.get()), token));
+  }
+
+  private Optional<String> namedToken() {
+    Optional<String> token = environment.variable("CARREL_TOKEN");
+    if (token.isPresent() && !token.get().chars().allMatch(c -> c > ' ' && c < 127)) {
       throw new ConfigurationException("CARREL_TOKEN holds a character that no token has");
     }
-    return Optional.of(new Endpoint(serverAddress(url.get()), token));
+    return token;
   }
 
   private static URI serverAddress(String url) {
@@ -90,9 +94,13 @@ final class ThisHost implements Host {
     Path data = configuration(Map.of()).storage().data();
     // The file alone proves nothing: after a crash another program may have the port by now, and
     // would be sent the token. The lock ends with the process that holds it.
-    return DataDirectory.isHeld(data)
-        ? DataDirectory.published(data).map(found -> new Endpoint(found.address(), found.token()))
-        : Optional.empty();
+    if (!DataDirectory.isHeld(data)) {
+      return Optional.empty();
+    }
+    // Whoever says who they are must not be taken for the owner of the token file.
+    Optional<String> own = namedToken();
+    return DataDirectory.published(data)
+        .map(found -> new Endpoint(found.address(), own.orElse(found.token())));
   }
 
   @Override

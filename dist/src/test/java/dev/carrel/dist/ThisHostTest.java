@@ -3,12 +3,18 @@ package dev.carrel.dist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.Environment;
+import dev.carrel.server.auth.TokenFile;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -40,9 +46,30 @@ class ThisHostTest {
         .hasMessageNotContaining("cret");
   }
 
+  @Test
+  void aTokenAloneIsForTheServerThatRunsHere(@TempDir Path folder) throws IOException {
+    var here = Map.of("CARREL_STORAGE_DATA_DIRECTORY", folder.resolve("data").toString());
+    var named = new HashMap<>(here);
+    named.put("CARREL_TOKEN", "mine");
+    var storage = Configuration.load(environment(here), Optional.empty(), Map.of()).storage();
+    try (DataDirectory data = DataDirectory.tryHold(storage).orElseThrow()) {
+      TokenFile.openOrCreate(data.tokenFile());
+      data.publish(URI.create("http://127.0.0.1:1"), Optional.empty());
+
+      assertThat(token(here)).isEqualTo(TokenFile.firstToken(data.tokenFile()));
+      assertThat(token(named)).isEqualTo("mine");
+    }
+  }
+
+  private static String token(Map<String, String> variables) {
+    return new ThisHost(environment(variables)).runningServer().orElseThrow().token();
+  }
+
+  private static Environment environment(Map<String, String> variables) {
+    return new Environment(variables, Path.of("/"), Path.of("/"), false);
+  }
+
   private static ThisHost host(String url, String token) {
-    return new ThisHost(
-        new Environment(
-            Map.of("CARREL_URL", url, "CARREL_TOKEN", token), Path.of("/"), Path.of("/"), false));
+    return new ThisHost(environment(Map.of("CARREL_URL", url, "CARREL_TOKEN", token)));
   }
 }

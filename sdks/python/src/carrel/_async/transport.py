@@ -31,7 +31,7 @@ class AsyncTransport:
             raise CarrelError.of(
                 "invalid_input",
                 "no server is named" if not url else "no token is given",
-                hint="pass url and token, or set CARREL_URL and CARREL_TOKEN; `carrel serve` prints both",
+                hint="pass url and token, or set CARREL_URL and CARREL_TOKEN; `carrel serve` tells the address and where the token is",
             )
         self.base = url.rstrip("/")
         # A proxy of the environment would look for a loopback address on its own machine.

@@ -233,7 +233,6 @@ public final class Control implements AutoCloseable {
     terminals = new Terminals(sandboxes, execs, accessTokens, audit);
     bridge = new Bridge(sandboxes, contexts, files);
     validator = new Validator(sandboxes, creates, execs, contexts);
-    sandboxes.pools().warmUp(contexts);
     recover();
     approvals.begin();
     budgets.begin();

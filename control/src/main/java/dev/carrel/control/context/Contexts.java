@@ -13,7 +13,6 @@ import dev.carrel.control.sandbox.Interpreter;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.sandbox.Sandboxes;
-import dev.carrel.control.sandbox.WarmUp;
 import dev.carrel.control.store.Database;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.control.vault.Vault;
@@ -42,8 +41,7 @@ import org.jspecify.annotations.Nullable;
  * long is interrupted, and its interpreter killed when that does not help; every answer says
  * whether the state survived. Safe for many threads.
  */
-public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
-  private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
+public final class Contexts implements SandboxListener, AutoCloseable {
   private static final Duration JOIN_PATIENCE = Duration.ofSeconds(2);
   private static final String RESTARTED =
       "the interpreter was started anew: what earlier cells defined is gone";
@@ -58,7 +56,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
   private final KernelStarts starts;
   private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
-  private final WarmKernels warmKernels = new WarmKernels();
+  private final WarmKernels warmKernels;
   private final DisplayRoom displayRoom = DisplayRoom.ofThisServer();
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
@@ -80,12 +78,14 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     this.settings = settings;
     this.store = new ContextStore(database);
     this.starts = new KernelStarts(settings, libDirectory, telemetry);
+    this.warmKernels = new WarmKernels(starts, settings, ids::incrementAndGet, telemetry);
     this.queue = queue;
     this.vault = vault;
     this.keyed = new KeyedCells(sandboxes, keys, keySettings, telemetry);
     this.telemetry = telemetry;
     this.audit = new CodeAudit(audit, events);
     sandboxes.listen(this);
+    sandboxes.pools().warmUp(warmKernels);
   }
 
   /** The most that a cell may take. */
@@ -129,7 +129,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     store.remove(id);
     Kernel kernel = context.kernel();
     if (kernel != null) {
-      end(kernel);
+      kernel.end();
     }
   }
 
@@ -151,7 +151,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     LiveContext context = find(sandbox, id);
     Kernel old = context.kernel();
     if (old != null) {
-      end(old);
+      old.end();
     }
     context.takeTurn(settings.maxQueued());
     try {
@@ -241,15 +241,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
     if (box != null) {
       box.list().forEach(LiveContext::lost);
     }
-  }
-
-  /** Starts an interpreter that the box's first cell of this kind will use. */
-  @Override
-  public void warm(RunningSandbox box, Interpreter kind) throws InterruptedException {
-    Map<String, String> environment = box.environment();
-    Kernel kernel = starts.start(box, kind.language(), kind.preload(), null, environment);
-    kernel.rehearse(ids.incrementAndGet());
-    warmKernels.add(box.id(), settings.settle(kind), kernel, environment);
   }
 
   @Override
@@ -438,7 +429,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       environment.putAll(request.environment());
       environment.putAll(own);
       Interpreter kind = settings.settle(new Interpreter(context.language(), request.preload()));
-      Kernel kernel = request.cwd() == null ? warmKernel(sandbox, kind, environment) : null;
+      Kernel kernel = request.cwd() == null ? warmKernels.take(sandbox, kind, environment) : null;
       if (kernel == null) {
         kernel =
             starts.start(
@@ -453,7 +444,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       started = true;
       if (context.deleted()) {
         // Whoever deleted it may have seen no interpreter yet.
-        end(kernel);
+        kernel.end();
         throw new SandboxException(
             ErrorCode.CONTEXT_NOT_FOUND, "context " + context.id() + " was deleted");
       }
@@ -467,26 +458,6 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         box.remove(context);
       }
     }
-  }
-
-  /** The interpreter that has waited for this; null when there is none that can become it. */
-  private @Nullable Kernel warmKernel(
-      RunningSandbox sandbox, Interpreter kind, Map<String, String> environment)
-      throws InterruptedException {
-    WarmKernels.Warm warm = warmKernels.take(sandbox.id(), kind);
-    if (warm == null) {
-      return null;
-    }
-    Map<String, String> missing = warm.missing(environment);
-    if (!warm.suits(kind.language(), missing)) {
-      end(warm.kernel());
-      return null;
-    }
-    if (!missing.isEmpty()) {
-      warm.kernel().bind(ids.incrementAndGet(), missing);
-    }
-    telemetry.count("kernels_warm");
-    return warm.kernel();
   }
 
   private void join(
@@ -515,7 +486,7 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
         answered = kernel.awaitAnswer(settings.interruptGrace());
       }
       if (!answered) {
-        end(kernel);
+        kernel.end();
       }
     } catch (SandboxException e) {
       context.lost();
@@ -558,21 +529,10 @@ public final class Contexts implements SandboxListener, WarmUp, AutoCloseable {
       // An interrupt that came before the interpreter had read its request found nothing to stop.
       run.kernel().interrupt(run.cell());
       if (!run.cell().await(half) && run.kernel().kill(run.cell())) {
-        awaitEnd(run.kernel());
+        run.kernel().awaitKilled();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void end(Kernel kernel) throws InterruptedException {
-    kernel.kill();
-    awaitEnd(kernel);
-  }
-
-  private static void awaitEnd(Kernel kernel) throws InterruptedException {
-    if (!kernel.awaitEnd(KILL_PATIENCE)) {
-      kernel.abandon();
     }
   }
 

@@ -38,6 +38,7 @@ final class Kernel {
   private static final int MAX_BETWEEN = 64 * 1024;
   private static final int SHOWN_STDERR = 2000;
   private static final int MAX_ERROR = 4 << 20;
+  private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
   // No cell that was shorter than this can have filled a sandbox's memory.
   private static final Duration WORTH_A_LOOK = Duration.ofMillis(5);
 
@@ -229,6 +230,19 @@ final class Kernel {
 
   void kill() {
     signal(SIGKILL, SignalScope.TREE);
+  }
+
+  /** Kills it; returns when it has ended, or is not to be waited for. */
+  void end() throws InterruptedException {
+    kill();
+    awaitKilled();
+  }
+
+  /** For one that was killed. */
+  void awaitKilled() throws InterruptedException {
+    if (!awaitEnd(KILL_PATIENCE)) {
+      abandon();
+    }
   }
 
   /** Waits until the process has ended. */

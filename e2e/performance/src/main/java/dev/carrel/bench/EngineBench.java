@@ -163,7 +163,8 @@ final class EngineBench {
             "ms",
             null,
             true,
-            engine.equals(FIRST) ? null : name(operation, FIRST)));
+            engine.equals(FIRST) ? null : name(operation, FIRST),
+            null));
   }
 
   private static String name(String operation, String engine) {

@@ -37,7 +37,10 @@ final class Report {
           row.goal() == null
               ? ""
               : (row.lowerIsBetter() ? "≤ " : "≥ ") + amount(row.goal(), row.unit()),
-          (row.goal() == null ? "" : row.met() ? "met   " : "MISSED ") + ratio(row));
+          verdict(row) + ratio(row));
+    }
+    if (rows.stream().anyMatch(this::metByFloor)) {
+      out.println("floor: missed in time, met as a multiple of its floor, which was slower here");
     }
     notRun.forEach(line -> out.println("not run: " + line));
     out.flush();
@@ -60,6 +63,7 @@ final class Report {
       line.put("p95", row.p95())
           .put("goal", row.goal())
           .put("met", row.met())
+          .put("met_by_floor", metByFloor(row))
           .put("beside", row.beside());
       double reference = reference(row);
       if (reference > 0) {
@@ -71,19 +75,44 @@ final class Report {
     Files.writeString(file, json.writerWithDefaultPrettyPrinter().writeValueAsString(root) + "\n");
   }
 
+  /** Neither in time nor beside their floors. */
   List<Row> missed() {
-    return rows.stream().filter(row -> !row.met()).toList();
+    return rows.stream().filter(row -> !row.met() && !metByFloor(row)).toList();
+  }
+
+  /** Missed in time alone. */
+  List<Row> metByFloor() {
+    return rows.stream().filter(this::metByFloor).toList();
+  }
+
+  private boolean metByFloor(Row row) {
+    double reference = reference(row);
+    return !row.met() && reference > 0 && row.metBeside(reference);
+  }
+
+  private String verdict(Row row) {
+    if (row.goal() == null) {
+      return "";
+    }
+    return row.met() ? "met    " : metByFloor(row) ? "floor  " : "MISSED ";
   }
 
   private String ratio(Row row) {
     double reference = reference(row);
-    return reference <= 0
-        ? ""
-        : String.format(Locale.ROOT, "%.2f× %s", row.value() / reference, row.beside());
+    if (reference <= 0) {
+      return "";
+    }
+    String ratio = String.format(Locale.ROOT, "%.2f× %s", row.value() / reference, row.beside());
+    if (row.there() == null || row.goal() == null) {
+      return ratio;
+    }
+    String sign = row.lowerIsBetter() ? "≤" : "≥";
+    return ratio + String.format(Locale.ROOT, " (%s %.2f×)", sign, row.goal() / row.there());
   }
 
+  /** The last one that was measured before it. */
   private double reference(Row row) {
-    return rows.stream()
+    return rows.subList(0, rows.indexOf(row)).reversed().stream()
         .filter(other -> other.name().equals(row.beside()))
         .mapToDouble(Row::value)
         .findFirst()

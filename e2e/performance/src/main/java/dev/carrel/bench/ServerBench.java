@@ -10,9 +10,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 /** What users do, through REST, one kept-alive connection a client. */
 final class ServerBench {
@@ -25,6 +22,7 @@ final class ServerBench {
   private static final String TRUE = "{\"command\":[\"/bin/true\"]}";
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int SPACING_MILLIS = 50;
+  private static final int BREATH_MILLIS = 5;
   private static final int MAX_ALIVE = 50;
   private static final int MANY = 100;
   private static final int FIRST = 20;
@@ -50,21 +48,19 @@ final class ServerBench {
       String box = create(http);
       inOneSandbox(http, SANDBOXES + "/" + box);
       http.delete(SANDBOXES + "/" + box);
-      creates(http, "create in a series");
+      creates(http, "create in a series", BREATH_MILLIS);
       lives(http);
     }
-    burst();
   }
 
   static Map<String, String> nothingAhead() {
     return Map.of("CARREL_POOL_AHEAD", "0");
   }
 
-  /** For a server with {@link #nothingAhead}. */
+  /** For a server with {@link #nothingAhead}, after {@link #warmUp}. */
   void cold() throws Exception {
     try (HttpConnection http = server.connect()) {
-      use(http);
-      creates(http, "cold create");
+      creates(http, "cold create", SPACING_MILLIS);
     }
   }
 
@@ -76,6 +72,12 @@ final class ServerBench {
     Samples execs = Samples.time(FIRST, 0, () -> http.post(box + "/exec", TRUE));
     report.add(Row.floor("first execs after the start", execs));
     http.delete(box);
+  }
+
+  void warmUp() throws Exception {
+    try (HttpConnection http = server.connect()) {
+      use(http);
+    }
   }
 
   /** Brings the server to where it is after some minutes of work. */
@@ -129,24 +131,25 @@ final class ServerBench {
     return (server.switches() - before) / (double) count;
   }
 
-  private void creates(HttpConnection http, String what) throws Exception {
+  private void creates(HttpConnection http, String what, int gapMillis) throws Exception {
     Deque<String> made = new ArrayDeque<>();
     Samples bare =
         Samples.time(
             count,
-            5,
+            gapMillis,
             () -> makeRoom(http, made),
             () -> {
               made.add(create(http));
               return null;
             });
     deleteAll(http, made);
-    report.add(Row.latency(what + " until the guest answers", bare, 5, Floors.LAUNCH));
+    report.add(
+        Row.latency(what + " until the guest answers", bare, 5, null).against(Floors.LAUNCH));
     awaitWarm(http, PLAIN);
     Samples first =
         Samples.time(
             count / 2,
-            5,
+            gapMillis,
             () -> makeRoom(http, made),
             () -> {
               String box = create(http);
@@ -154,12 +157,14 @@ final class ServerBench {
               return http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
             });
     deleteAll(http, made);
-    report.add(Row.latency(what + " until the first Python result", first, 8, Peers.DOCKER_RUN));
+    report.add(
+        Row.latency(what + " until the first Python result", first, 8, null)
+            .against(Floors.PYTHON));
     awaitWarm(http, DATA);
     Samples data =
         Samples.time(
             count / 2,
-            5,
+            gapMillis,
             () -> makeRoom(http, made),
             () -> {
               String box = create(http);
@@ -168,8 +173,8 @@ final class ServerBench {
             });
     deleteAll(http, made);
     report.add(
-        Row.latency(
-            "the same with IPython, numpy, pandas, matplotlib loaded", data, 18, Peers.DOCKER_RUN));
+        Row.latency("the same with IPython, numpy, pandas, matplotlib loaded", data, 18, null)
+            .against(Floors.DATA));
   }
 
   private void lives(HttpConnection http) throws Exception {
@@ -185,43 +190,6 @@ final class ServerBench {
             .against(Floors.LIFE));
     report.add(
         Row.note("create+exec+delete: switches of the server's threads", switches(life), ""));
-  }
-
-  private void burst() throws Exception {
-    int clients = 100;
-    List<String> made = java.util.Collections.synchronizedList(new ArrayList<>());
-    CountDownLatch go = new CountDownLatch(1);
-    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      List<Future<?>> results = new ArrayList<>();
-      List<HttpConnection> connections = new ArrayList<>();
-      for (int i = 0; i < clients; i++) {
-        HttpConnection http = server.connect();
-        connections.add(http);
-        results.add(
-            threads.submit(
-                () -> {
-                  go.await();
-                  String box = create(http);
-                  made.add(box);
-                  return http.post(SANDBOXES + "/" + box + "/code", ONE_PLUS_ONE);
-                }));
-      }
-      long start = System.nanoTime();
-      go.countDown();
-      for (Future<?> result : results) {
-        result.get();
-      }
-      report.add(
-          Row.figure(
-              "100 creates at once, 100 Python results",
-              (System.nanoTime() - start) / 1e6,
-              "ms",
-              600));
-      deleteAll(connections.getFirst(), made);
-      for (HttpConnection http : connections) {
-        http.close();
-      }
-    }
   }
 
   void memory() throws Exception {

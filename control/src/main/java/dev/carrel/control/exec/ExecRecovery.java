@@ -110,6 +110,7 @@ final class ExecRecovery {
    */
   private void join(Exec row, long known) {
     RunningSandbox.Use use = sandbox.use();
+    Runnable freeSlot = box.takeSlotAnyway();
     boolean joined = false;
     try {
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
@@ -132,13 +133,12 @@ final class ExecRecovery {
               settings,
               over -> {
                 box.noteSpill(row.id(), share.taken());
-                box.freeSlot();
+                freeSlot.run();
                 use.close();
                 onEnd.ended(sandbox, box, over);
               });
       live.joined(log.end(), known);
       replay(log, live);
-      box.takeSlotAnyway();
       box.add(live);
       joined = true;
       live.begin();
@@ -149,6 +149,7 @@ final class ExecRecovery {
       noteLost(store, audit, row, settings.maxRetained());
     } finally {
       if (!joined) {
+        freeSlot.run();
         use.close();
       }
     }

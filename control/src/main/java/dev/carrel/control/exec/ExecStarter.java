@@ -183,7 +183,7 @@ final class ExecStarter {
       Asked asked,
       RequestKeys.@Nullable Claim claim)
       throws InterruptedException {
-    box.takeSlot();
+    Runnable freeSlot = box.takeSlot();
     boolean brief = asked.request().background() || command.terminal() != null;
     Runnable leave = brief ? () -> {} : asked.place().hold();
     // Also in the background: what runs is work. A shell that nobody looks at only waits.
@@ -207,7 +207,7 @@ final class ExecStarter {
               settings,
               over -> {
                 box.noteSpill(id, share.taken());
-                box.freeSlot();
+                freeSlot.run();
                 leave.run();
                 use.close();
                 sign(sandbox, over, asked.request().artifacts());
@@ -230,7 +230,8 @@ final class ExecStarter {
       throw sandbox.explain(e);
     } finally {
       if (!begun) {
-        box.freeSlot();
+        // Again, where one that had ended at once could not be noted: each of these counts once.
+        freeSlot.run();
         leave.run();
         use.close();
       }

@@ -6,6 +6,7 @@ import dev.carrel.spi.SandboxException;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +24,8 @@ final class SandboxExecs {
     this.spillLeft = new AtomicLong(settings.spillPerSandbox().bytes());
   }
 
-  void takeSlot() {
+  /** Returns what gives it back; more than once is as once. */
+  Runnable takeSlot() {
     if (running.incrementAndGet() > max) {
       running.decrementAndGet();
       throw new SandboxException(
@@ -31,15 +33,22 @@ final class SandboxExecs {
               "this sandbox runs %d commands, the most it may run at once".formatted(max))
           .withHint("wait for one, end one, or raise exec.max-concurrent");
     }
+    return release();
   }
 
   /** A slot for one that runs already, also where the limit is lower now than when it began. */
-  void takeSlotAnyway() {
+  Runnable takeSlotAnyway() {
     running.incrementAndGet();
+    return release();
   }
 
-  void freeSlot() {
-    running.decrementAndGet();
+  private Runnable release() {
+    var taken = new AtomicBoolean(true);
+    return () -> {
+      if (taken.compareAndSet(true, false)) {
+        running.decrementAndGet();
+      }
+    };
   }
 
   void add(LiveExec exec) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "launch.h"
 #include "owners.h"
 #include "passing.h"
 #include "server.h"
@@ -106,6 +107,17 @@ open_ruleset(const struct box *box)
 	return ruleset;
 }
 
+/* An image's interpreter gets these, and it can name every process of the host. Which of them may be moved by such a file is
+ * decided by who opened it: as the image's owner, none but the owner's. */
+static int
+open_groups(const struct box_details *details, int groups[CG_COUNT])
+{
+	int count = act_as(details->owner) ? groups_open(&details->groups, groups) : -1;
+	if (!act_as(0))
+		abort(); /* the server must not go on as somebody else */
+	return count;
+}
+
 /* All that leads into a sandbox, and a message that says what is what. */
 static bool
 open_sandbox(const struct box *box, const struct box_details *details, struct ways *ways, struct writer *out)
@@ -115,7 +127,7 @@ open_sandbox(const struct box *box, const struct box_details *details, struct wa
 	bool landlock = details->measures.applied[MEASURE_LANDLOCK];
 	if (!open_namespaces(box, ways, names, sizeof names) || (landlock && !add(ways, open_ruleset(box))))
 		return false;
-	int count = groups_open(&details->groups, groups);
+	int count = open_groups(details, groups);
 	for (int i = 0; i < count; i++)
 		add(ways, groups[i]);
 	/* The number was looked at several times: it must have been the same process's all the while. */
@@ -191,6 +203,16 @@ fully_confined(const struct measures *measures)
 	return true;
 }
 
+/* With version 2 whoever has such a file may move every process by it: that is only for the host's own interpreter. */
+static bool
+may_have_groups(const struct box_details *details)
+{
+	for (int i = 0; i < details->groups.count; i++)
+		if (details->groups.at[i].v2 && details->image[0] != 0)
+			return false;
+	return true;
+}
+
 /* True when the guest was asked; otherwise `reason` says why the kernel has to be started from scratch. */
 static bool
 begin(struct spawn *spawn, int client, const struct fork_request *request, struct bytes payload, const char **reason)
@@ -207,6 +229,9 @@ begin(struct spawn *spawn, int client, const struct fork_request *request, struc
 	const struct box_details *details = &spawn->details[index];
 	*reason = "this sandbox can be entered by nobody";
 	if (details->owner == 0 || !fully_confined(&details->measures))
+		return false;
+	*reason = "an interpreter of an image could move others' processes by a control group of version 2";
+	if (!may_have_groups(details))
 		return false;
 	struct zygote *zygote = zygote_for(spawn, details->image, request->preload, reason);
 	if (zygote == NULL)

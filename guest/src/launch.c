@@ -223,9 +223,7 @@ child(struct plan *plan)
 	_exit(guest_run(&options));
 }
 
-/* The effective id of whoever makes a user namespace owns it. Files are still reached as ourselves, and capabilities are not
- * touched, because some hosts let only privileged processes make one. */
-static bool
+bool
 act_as(uid_t owner)
 {
 	static long bits = -1;

@@ -22,7 +22,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -120,6 +122,29 @@ final class HostileZygoteIT extends MachineTests {
     assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
   }
 
+  @Test
+  void movesNoProcessOfTheHostIntoTheGroupsOfItsSandbox() throws Exception {
+    Process host = new ProcessBuilder("sleep", "1000").start();
+    try {
+      Path membership = Path.of("/proc", String.valueOf(host.pid()), "cgroup");
+      String before = Files.readString(membership);
+      compileInterpreter("group_thief.c", "-DVICTIM=" + host.pid());
+      Machine own = startOwn();
+      Eventually.holds(
+          "it calls itself ready",
+          SOON,
+          () -> own.fork(WarmKernel.request(ExecId.random(), Preload.PLAIN)));
+      Eventually.holds("it has tried", SOON, () -> log().contains("end."));
+
+      assertThat(Files.readString(membership)).isEqualTo(before);
+      assertThat(log()).contains("others=0").containsPattern("itself=[1-9]");
+      own.destroy();
+      assertThat(host.isAlive()).isTrue();
+    } finally {
+      host.destroyForcibly();
+    }
+  }
+
   private Machine startOwn() {
     return start(new MachineSpec(new RootImage.Folder(image), spec().limits(), null, null));
   }
@@ -136,6 +161,18 @@ final class HostileZygoteIT extends MachineTests {
     Path file = image.resolve("usr/bin/python3");
     Files.writeString(file, "#!/bin/sh\n" + script);
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  private void compileInterpreter(String source, String... options) throws Exception {
+    Path file = image.resolve("usr/bin/python3");
+    Path code = image.resolve(source);
+    try (var in = Objects.requireNonNull(HostileZygoteIT.class.getResourceAsStream(source))) {
+      Files.copy(in, code);
+    }
+    var command = new ArrayList<>(List.of("cc", "-static", "-o", file.toString()));
+    command.addAll(List.of(options));
+    command.add(code.toString());
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
   }
 
   /** Copies a program and what it is linked with. */

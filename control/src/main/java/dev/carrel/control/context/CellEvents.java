@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellEvents implements CellSink, CellSource {
   private static final long MAX_BYTES = 4 << 20;
+  // What an event costs beside its bytes: a cell can print a million lines of one character.
+  private static final long EVENT_BYTES = 128;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -25,7 +27,7 @@ final class CellEvents implements CellSink, CellSource {
 
   @Override
   public void put(CodeEvent event) throws InterruptedException {
-    long size = size(event);
+    long size = cost(event);
     lock.lock();
     try {
       while (bytes > 0 && bytes + size > MAX_BYTES && !dropping) {
@@ -80,7 +82,7 @@ final class CellEvents implements CellSink, CellSource {
         left = changed.awaitNanos(left);
       }
       CodeEvent event = events.remove();
-      bytes -= size(event);
+      bytes -= cost(event);
       taken++;
       changed.signalAll();
       return event;
@@ -94,7 +96,12 @@ final class CellEvents implements CellSink, CellSource {
     return taken;
   }
 
-  static long size(CodeEvent event) {
+  /** What it takes to keep it. */
+  static long cost(CodeEvent event) {
+    return EVENT_BYTES + size(event);
+  }
+
+  private static long size(CodeEvent event) {
     return switch (event) {
       case CodeEvent.Output(ExecEvent.Channel _, ByteBuffer output) -> output.remaining();
       case CodeEvent.Result(MimeBundle bundle) -> size(bundle);

@@ -15,8 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellRecord implements CellSink {
   private static final long MAX_BYTES = 4 << 20;
-  // What an event costs beside its bytes: a cell can print a million lines of one character.
-  private static final long EVENT_BYTES = 128;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -41,9 +39,9 @@ final class CellRecord implements CellSink {
     lock.lock();
     try {
       events.put(++count, event);
-      bytes += cost(event);
+      bytes += CellEvents.cost(event);
       while (bytes > MAX_BYTES && events.size() > 1) {
-        bytes -= cost(events.pollFirstEntry().getValue());
+        bytes -= CellEvents.cost(events.pollFirstEntry().getValue());
       }
       if (event instanceof CodeEvent.Done(CodeResult folded)) {
         result = folded;
@@ -143,10 +141,6 @@ final class CellRecord implements CellSink {
     } finally {
       lock.unlock();
     }
-  }
-
-  private static long cost(CodeEvent event) {
-    return EVENT_BYTES + CellEvents.size(event);
   }
 
   private static long size(CodeResult result) {

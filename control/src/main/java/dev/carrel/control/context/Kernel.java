@@ -16,7 +16,6 @@ import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -35,7 +34,6 @@ final class Kernel {
   private static final int SIGINT = 2;
   private static final int SIGKILL = 9;
   private static final int NOT_FOUND = 127;
-  private static final int MAX_BETWEEN = 64 * 1024;
   private static final int SHOWN_STDERR = 2000;
   private static final int MAX_ERROR = 4 << 20;
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
@@ -52,12 +50,11 @@ final class Kernel {
   private final RedactedStream cleanErr;
   private final CountDownLatch ready = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
-  private final List<CodeEvent.Output> between = new ArrayList<>();
+  private final BetweenCells between = new BetweenCells();
   private final HeadTail startOutput = new HeadTail(SHOWN_STDERR);
   private final Object turn = new Object();
   // Held while a cell is signalled, which takes as long as the guest does: none begins meanwhile.
   private final ReentrantLock signalling = new ReentrantLock();
-  private int betweenBytes;
   private @Nullable Cell cell;
   private Machine.Usage baseline = Machine.Usage.NONE;
   private volatile KernelEvent.@Nullable Ready greeting;
@@ -174,9 +171,7 @@ final class Kernel {
     signalling.lock();
     try {
       synchronized (turn) {
-        earlier = List.copyOf(between);
-        between.clear();
-        betweenBytes = 0;
+        earlier = between.take();
         cell = next;
       }
     } finally {
@@ -315,10 +310,7 @@ final class Kernel {
         if (greeting == null) {
           startOutput.add(bytes);
         }
-        if (betweenBytes + bytes.remaining() <= MAX_BETWEEN) {
-          betweenBytes += bytes.remaining();
-          between.add(new CodeEvent.Output(channel, bytes));
-        }
+        between.add(channel, bytes);
       }
     }
     if (running != null) {

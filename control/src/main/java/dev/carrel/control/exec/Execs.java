@@ -43,6 +43,8 @@ import org.jspecify.annotations.Nullable;
 public final class Execs implements SandboxListener, AutoCloseable {
   private static final Duration LAST_WORDS = Duration.ofSeconds(5);
   private static final int MAX_READ = 1 << 20;
+  // Each of them costs more than the byte that it may be.
+  private static final int MAX_CHUNKS = 8 << 10;
 
   private final Sandboxes sandboxes;
   private final ExecSettings settings;
@@ -175,21 +177,24 @@ public final class Execs implements SandboxListener, AutoCloseable {
     }
     sandboxes.requireVisible(caller, sandbox);
     LiveExec live = live(sandbox, exec);
-    OutputLog log = live != null ? live.log() : storedLog(stored(sandbox, exec));
+    return page(live != null ? live.log() : storedLog(stored(sandbox, exec)), from, maxBytes);
+  }
+
+  static ExecOutput page(OutputLog log, long from, int maxBytes) {
     int left = Math.min(maxBytes, MAX_READ);
     var chunks = new ArrayList<ExecEvent.Output>();
     long at = from;
     long lost = 0;
     OutputLog.Piece piece;
     do {
-      piece = log.read(at, left);
+      piece = log.read(at, Math.min(left, MAX_CHUNKS));
       lost += piece.lost();
       for (ExecEvent.Output output : piece.outputs()) {
         left -= output.bytes().remaining();
         chunks.add(output);
       }
       at = Math.max(at, piece.next());
-    } while (left > 0 && at < piece.end());
+    } while (left > 0 && at < piece.end() && chunks.size() < MAX_CHUNKS);
     return new ExecOutput(from + lost, at, piece.end(), lost, !piece.ended(), chunks);
   }
 

@@ -66,6 +66,20 @@ final class OutputLogTest {
   }
 
   @Test
+  void aPageOfTinyPiecesIsSmall() throws Exception {
+    OutputLog log = log(MIB);
+    for (int i = 0; i < 100_000; i++) {
+      log.append(i % 2 == 0 ? Channel.STDOUT : Channel.STDERR, ByteBuffer.wrap(new byte[] {1}));
+    }
+
+    ExecOutput page = Execs.page(log, 0, MIB);
+
+    assertThat(page.chunks()).hasSizeBetween(1000, 20_000);
+    assertThat(page.next()).isEqualTo(page.chunks().size());
+    assertThat(page.end()).isEqualTo(100_000);
+  }
+
+  @Test
   void pastTheLimitTheBeginningAndTheEndAreKept() throws Exception {
     OutputLog log = log(MIB);
     byte[] first = bytes(100_000);

@@ -118,12 +118,13 @@ public final class ApiKeys {
             .findFirst()
             .orElseThrow(
                 () -> new SandboxException(ErrorCode.KEY_NOT_FOUND, "there is no such key"));
-    byDigest.remove(found.getKey());
+    // First: one that cannot be deleted is there for whoever tries again.
     database.write(
         handle -> {
           audit.append(handle, entry(caller, "delete", found.getValue()));
           return handle.execute("DELETE FROM api_key WHERE id = ?", id);
         });
+    byDigest.remove(found.getKey());
   }
 
   /** Whom a key stands for; the digest makes the time of the search tell nothing. */

@@ -188,7 +188,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     var events = new CellEvents();
     DisplayRoom.Share room = displayRoom.share(caller.tenant());
     try {
-      Run run = begin(caller, sandbox, request, events, room, waiting);
+      Run run = begin(caller, sandbox, request, events, room, waiting, false);
       return new CodeStream(events, false, () -> stop(run), room::close);
     } catch (RuntimeException | InterruptedException e) {
       room.close();
@@ -223,7 +223,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     if (request.key() != null) {
       return keyed(caller, sandbox, request, request.key()).cell().await();
     }
-    Run run = begin(caller, sandbox, request, null, room, Waiting.UNSEEN);
+    Run run = begin(caller, sandbox, request, null, room, Waiting.UNSEEN, false);
     try {
       return run.cell().await();
     } catch (InterruptedException e) {
@@ -311,7 +311,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
         sandbox,
         key,
         displayRoom,
-        cell -> begin(caller, sandbox, request, cell, cell.room(), Waiting.UNSEEN));
+        cell -> begin(caller, sandbox, request, cell, cell.room(), Waiting.UNSEEN, true));
   }
 
   private Run begin(
@@ -320,7 +320,8 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       ExecuteCode request,
       @Nullable CellSink events,
       DisplayRoom.Share room,
-      Waiting waiting)
+      Waiting waiting,
+      boolean keyed)
       throws InterruptedException {
     long asked = System.nanoTime();
     Duration timeout = settings.check(request);
@@ -340,6 +341,10 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       if (kernel == null || !kernel.alive()) {
         note = context.everStarted() ? RESTARTED : null;
         kernel = startKernel(caller, running, box, context);
+      }
+      if (keyed) {
+        // Whoever is refused may ask again with that key: then nothing must have run.
+        save(context);
       }
       var cell = new Cell(ids.incrementAndGet(), context, settings, room, events, queued, note);
       var who = new CodeAudit.Asked(caller.nameFor(running.tenant()), request);

@@ -8,6 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.control.access.ApiKey;
+import dev.carrel.control.access.ApiKeys;
+import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.idempotency.RequestKey;
+import dev.carrel.spi.Command;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
@@ -106,6 +113,36 @@ final class BrokenStoreIT {
     engine.allowEnds();
     assertThat(sandboxes().start(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.RUNNING);
     assertThat(LifeIT.guests(sandbox.id())).hasSize(1);
+  }
+
+  @Test
+  void aKeyThatCouldNotBeDeletedCanBeDeletedAgain() throws SQLException {
+    ApiKeys keys = fixture.control().apiKeys();
+    ApiKey.Issued issued = keys.issue(ALICE, "mine", ALICE);
+    run("CREATE TRIGGER broken BEFORE DELETE ON api_key BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    assertThatException().isThrownBy(() -> keys.delete(ALICE, issued.key().id()));
+
+    mend();
+    keys.delete(ALICE, issued.key().id());
+
+    assertThat(keys.authenticate(issued.secret())).isEmpty();
+    fixture.restart();
+    assertThat(fixture.control().apiKeys().authenticate(issued.secret())).isEmpty();
+  }
+
+  @Test
+  void codeWithAKeyThatIsRefusedHasNotRun() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    run("CREATE TRIGGER broken BEFORE INSERT ON context BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    ExecuteCode code =
+        new ExecuteCode("echo one > ran", Language.BASH, null, null)
+            .withKey(new RequestKey("once", "digest"));
+    assertThatException()
+        .isThrownBy(() -> fixture.control().contexts().execute(ALICE, sandbox.id(), code));
+
+    mend();
+    ExecStart look = ExecStart.of(Command.shell("cat ran || true"));
+    assertThat(fixture.control().execs().run(ALICE, sandbox.id(), look).stdout().text()).isEmpty();
   }
 
   private Sandboxes sandboxes() {

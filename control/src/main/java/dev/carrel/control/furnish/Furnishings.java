@@ -68,7 +68,7 @@ public final class Furnishings {
       allowed = true;
     } finally {
       if (!allowed) {
-        sandboxes.delete(caller, created.sandbox().id());
+        sandboxes.deleteUnlessShared(caller, created.sandbox().id());
       }
     }
     return new Furnished(created, done);

@@ -16,6 +16,7 @@ import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -105,6 +106,7 @@ final class Births {
                 throw new IllegalStateException("a new row cannot move");
             case Reservation.Existing(Sandbox existing) -> {
               Namespace.requireSame(existing, request.namespace());
+              Optional.ofNullable(life.find(existing.id())).ifPresent(RunningSandbox::share);
               try {
                 return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
               } catch (SandboxException e) {

@@ -98,6 +98,11 @@ final class Failures {
         .withHint((row.restartable() ? AGAIN : "create a new sandbox; ") + failure.hint());
   }
 
+  static SandboxException changed(SandboxId id) {
+    return new SandboxException(
+        ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
+  }
+
   static SandboxException notFound(SandboxId id) {
     return new SandboxException(ErrorCode.SANDBOX_NOT_FOUND, "there is no sandbox " + id);
   }

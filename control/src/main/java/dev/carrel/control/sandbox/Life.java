@@ -155,7 +155,7 @@ final class Life {
       try {
         remains.requireNone(row.id());
       } catch (SandboxException e) {
-        throw startFailed(row, e);
+        throw failures.note(row, e);
       }
       return launch(row, cause);
     }
@@ -189,7 +189,7 @@ final class Life {
               () -> obtain(row),
               late -> giveUp(row.id(), late));
     } catch (RuntimeException e) {
-      throw startFailed(row, e);
+      throw failures.note(row, e);
     }
     remains.came(row.id());
     return machine;
@@ -216,7 +216,7 @@ final class Life {
     } catch (RuntimeException e) {
       // What is not written down did not happen.
       end(live, Duration.ZERO);
-      throw startFailed(row, e);
+      throw failures.note(row, e);
     }
     if (!written) {
       end(live, Duration.ZERO);
@@ -247,7 +247,7 @@ final class Life {
       Sandbox next = row.edit().status(SandboxStatus.CREATING).ended(row.stoppedAt(), null).build();
       return switch (room.take(row.tenant(), limit -> store.revive(row, next, cause, limit))) {
         case Reservation.Made(Sandbox creating) -> launch(creating, cause);
-        case Reservation.Existing _, Reservation.Full _, Reservation.Moved _ -> throw changed(id);
+        default -> throw Failures.changed(id);
       };
     }
   }
@@ -422,6 +422,15 @@ final class Life {
     }
   }
 
+  /** Removes one that ended long ago, unless somebody has started it since it was looked at. */
+  void removeEnded(Sandbox row) {
+    try (Turn _ = turns.takeAtLast(row.id())) {
+      if (store.transition(row, destroyed(row), "retention")) {
+        store.find(row.id()).ifPresent(this::finishRemoval);
+      }
+    }
+  }
+
   /**
    * Removes what is left of a sandbox in status destroyed. The caller has the turn, or is alone.
    */
@@ -499,6 +508,7 @@ final class Life {
           letGo(live);
         }
         live.paused(false);
+        live.awake();
       }
     }
   }
@@ -560,10 +570,6 @@ final class Life {
     remains.endAll(this::turn);
   }
 
-  private SandboxException startFailed(Sandbox row, RuntimeException reason) {
-    return failures.note(row, reason);
-  }
-
   /** Tries again to write down what a full disk or a held store kept us from writing. */
   void writeRemains() {
     failures.writeRemains();
@@ -573,9 +579,7 @@ final class Life {
   private boolean markDestroyed(Sandbox row, String cause) {
     Sandbox current = row;
     while (current != null && current.status() != SandboxStatus.DESTROYED) {
-      Sandbox next =
-          current.edit().status(SandboxStatus.DESTROYED).ended(now(), current.failure()).build();
-      if (store.transition(current, next, cause)) {
+      if (store.transition(current, destroyed(current), cause)) {
         return true;
       }
       // Somebody else moved it on: start from where it is now.
@@ -584,14 +588,13 @@ final class Life {
     return false;
   }
 
+  private Sandbox destroyed(Sandbox row) {
+    return row.edit().status(SandboxStatus.DESTROYED).ended(now(), row.failure()).build();
+  }
+
   private Sandbox current(RunningSandbox live) {
     return store
         .find(live.id())
         .orElseGet(() -> live.snapshot().edit().status(SandboxStatus.DESTROYED).build());
-  }
-
-  private static SandboxException changed(SandboxId id) {
-    return new SandboxException(
-        ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
   }
 }

@@ -210,7 +210,7 @@ public final class SandboxWatch implements AutoCloseable {
     life.endRemains();
     store
         .endedBefore(now.minus(settings.get().stoppedRetention()))
-        .forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
+        .forEach(row -> seeTo(row.id(), () -> life.removeEnded(row)));
     store.destroyed().forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
     sandboxes.sweepVolumes();

@@ -312,6 +312,16 @@ public final class Sandboxes {
     }
   }
 
+  /** Deletes one that was made and is not wanted, unless its session key led others to it. */
+  public void deleteUnlessShared(Caller caller, SandboxId id) {
+    try (Turn _ = life.turn(id)) {
+      RunningSandbox live = life.find(id);
+      if (live == null || !live.shared()) {
+        delete(caller, id);
+      }
+    }
+  }
+
   /**
    * The sandbox with its machine, to be used at once: a paused one goes on. Throws what says why
    * there is none.

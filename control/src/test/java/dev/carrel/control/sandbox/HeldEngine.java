@@ -24,7 +24,7 @@ final class HeldEngine {
   private final AtomicInteger late = new AtomicInteger();
   private volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile @Nullable Engine real;
-  private volatile boolean losing;
+  private volatile @Nullable Runnable losing;
   private volatile boolean endless;
 
   /** From now on no start comes to its end. */
@@ -36,9 +36,13 @@ final class HeldEngine {
     gate.countDown();
   }
 
-  /** From now on a pause does what it is to do and then says that it failed. */
-  void loseAnswerOfPause() {
-    losing = true;
+  /**
+   * From now on a pause does what it is to do and then says that it failed.
+   *
+   * @param meanwhile what happens in between
+   */
+  void loseAnswerOfPause(Runnable meanwhile) {
+    losing = meanwhile;
   }
 
   /** From now on machines do not end, and nobody foresaw how they fail to. */
@@ -115,7 +119,9 @@ final class HeldEngine {
     }
     try {
       Object result = method.invoke(machine, arguments);
-      if (losing && method.getName().equals("pause")) {
+      Runnable meanwhile = losing;
+      if (meanwhile != null && method.getName().equals("pause")) {
+        meanwhile.run();
         throw new SandboxException(ErrorCode.ENGINE_FAILED, "the answer was lost");
       }
       return result;

@@ -323,6 +323,34 @@ final class LifeIT {
             new ExecuteCode(code, Language.PYTHON, null, Duration.ofMinutes(1)));
   }
 
+  @Test
+  void oneThatWasStartedAgainIsNotRemovedForHavingEndedLongAgo() {
+    Sandbox sandbox = fixture.sandbox();
+    Sandbox stopped = sandboxes().stop(ALICE, sandbox.id());
+    sandboxes().start(ALICE, sandbox.id());
+
+    sandboxes().life().removeEnded(stopped);
+    assertThat(sandboxes().get(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.RUNNING);
+
+    sandboxes().life().removeEnded(sandboxes().stop(ALICE, sandbox.id()));
+    assertThat(sandboxes().list(ALICE, SandboxQuery.all()).items()).isEmpty();
+  }
+
+  @Test
+  void whatIsNotWantedByItsMakerIsLeftToWhoHasItByItsKey() {
+    CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("shared");
+    Sandbox shared = sandboxes().create(ALICE, keyed);
+    Sandbox alone = sandboxes().create(ALICE, CreateSandbox.defaults().withSessionKey("alone"));
+    assertThat(sandboxes().create(ALICE, keyed).id()).isEqualTo(shared.id());
+
+    sandboxes().deleteUnlessShared(ALICE, shared.id());
+    sandboxes().deleteUnlessShared(ALICE, alone.id());
+
+    assertThat(sandboxes().list(ALICE, SandboxQuery.all()).items())
+        .extracting(Sandbox::id)
+        .containsExactly(shared.id());
+  }
+
   static List<ProcessHandle> guests(SandboxId id) {
     return ProcessHandle.allProcesses()
         .filter(process -> process.info().commandLine().orElse("").contains(id.value()))

@@ -24,6 +24,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -82,11 +83,15 @@ final class PauseIT {
   @Test
   void aPauseOfWhichNobodyKnowsDoesNotStay() throws Exception {
     Sandbox sandbox = fixture.sandbox();
-    engine.loseAnswerOfPause();
+    RunningSandbox live = sandboxes().requireRunning(ALICE, sandbox.id());
+    var done = new AtomicBoolean();
+    engine.loseAnswerOfPause(() -> live.whenAwake(() -> done.set(true)));
 
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> sandboxes().pause(ALICE, sandbox.id()))
         .withMessageContaining("the answer was lost");
+
+    assertThat(done).as("what has waited for it to be awake").isTrue();
 
     assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
     assertThat(sandboxes().requireRunning(ALICE, sandbox.id()).machine().paused()).isFalse();

@@ -234,32 +234,53 @@ public final class WarmPools implements AutoCloseable {
 
   private void keep() {
     try {
-      long look = System.nanoTime() + settings.checkInterval().toNanos();
+      long look = nextLook();
       while (!closed) {
-        // By the clock: who takes boxes wakes us more often than that.
-        if (System.nanoTime() - look >= 0 || untilEbb() <= 0) {
-          retire();
-          look = System.nanoTime() + settings.checkInterval().toNanos();
-        }
-        Optional<WarmPool> hungry = enabled ? next(pools.values()) : Optional.empty();
-        if (hungry.isPresent() && hungry.get().canWait()) {
-          // Making one would take the processors away from whoever has just claimed the last.
-          wanted.tryAcquire(BREATH.toMillis(), TimeUnit.MILLISECONDS);
-          continue;
-        }
-        if (hungry.isPresent()) {
-          if (!fill(hungry.get())) {
-            hungry.get().rest(AFTER_FAILURE);
+        try {
+          // By the clock: who takes boxes wakes us more often than that.
+          if (System.nanoTime() - look >= 0 || untilEbb() <= 0) {
+            look = nextLook();
+            retire();
           }
-        } else {
-          boolean resting = enabled && pools.values().stream().anyMatch(p -> p.missing() > 0);
-          long pause = resting ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
-          wanted.tryAcquire(Math.min(pause, untilEbb()), TimeUnit.NANOSECONDS);
+          fillOrWait(look);
+        } catch (RuntimeException | Error e) {
+          // The top of a loop: were it over, every sandbox would start cold until the next start.
+          LOG.error("the warm pools could not be seen to and will be again", e);
           wanted.drainPermits();
+          if (!closed) {
+            wanted.tryAcquire(AFTER_FAILURE.toMillis(), TimeUnit.MILLISECONDS);
+          }
         }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private long nextLook() {
+    return System.nanoTime() + settings.checkInterval().toNanos();
+  }
+
+  /** Makes the box that is wanted most, or waits until one is, or until it is time to look. */
+  private void fillOrWait(long look) throws InterruptedException {
+    Optional<WarmPool> hungry = enabled ? next(pools.values()) : Optional.empty();
+    if (hungry.isPresent() && hungry.get().canWait()) {
+      // Making one would take the processors away from whoever has just claimed the last.
+      wanted.tryAcquire(BREATH.toMillis(), TimeUnit.MILLISECONDS);
+    } else if (hungry.isPresent()) {
+      boolean filled = false;
+      try {
+        filled = fill(hungry.get());
+      } finally {
+        if (!filled) {
+          hungry.get().rest(AFTER_FAILURE);
+        }
+      }
+    } else {
+      boolean resting = enabled && pools.values().stream().anyMatch(p -> p.missing() > 0);
+      long pause = resting ? AFTER_FAILURE.toNanos() : look - System.nanoTime();
+      wanted.tryAcquire(Math.min(pause, untilEbb()), TimeUnit.NANOSECONDS);
+      wanted.drainPermits();
     }
   }
 
@@ -286,6 +307,7 @@ public final class WarmPools implements AutoCloseable {
     int begun = era.get();
     var told = new ArrayList<VolumeId>();
     RunningSandbox box;
+    boolean made = false;
     try {
       box =
           maker.make(
@@ -294,23 +316,32 @@ public final class WarmPools implements AutoCloseable {
                 told.add(volume);
                 volumes.add(volume);
               });
+      made = true;
     } catch (RuntimeException e) {
-      told.forEach(volumes::remove);
       // The next create says the same to somebody who can do something about it.
       LOG.warn(
           "a box of image {} could not be made ahead: {}", pool.settings().image(), e.toString());
       return false;
+    } finally {
+      if (!made) {
+        told.forEach(volumes::remove);
+      }
     }
+    boolean warm = false;
     try {
       for (Interpreter interpreter : pool.interpreters()) {
         for (WarmUp warmUp : warmUps) {
           warmUp.warm(box, interpreter);
         }
       }
+      warm = true;
     } catch (RuntimeException e) {
       LOG.warn("a box of image {} could not be warmed: {}", pool.settings().image(), e.toString());
-      discard(box);
       return false;
+    } finally {
+      if (!warm) {
+        discard(box);
+      }
     }
     if (begun != era.get() || !enabled) {
       // Made with defaults that have changed meanwhile.

@@ -40,6 +40,22 @@ final class WarmPoolsTest {
   }
 
   @Test
+  void anErrorIsTheEndOfNoPool() {
+    var maker = new FailingMaker();
+    maker.error = true;
+    try (var pools = pools(maker)) {
+      pools.begin();
+
+      eventually(
+          () -> {
+            pools.enable(true); // wakes the pools as a claim does
+            return maker.tried.containsAll(IMAGES);
+          });
+      eventually(() -> pools.volumes().isEmpty());
+    }
+  }
+
+  @Test
   void poolsTakeTurnsHoweverHungryOneIs() {
     var greedy = new WarmPool(new PoolSettings.Pool("greedy", null, 9, 9, Set.of()), "none");
     var modest = new WarmPool(new PoolSettings.Pool("modest", null, 1, 1, Set.of()), "none");
@@ -103,6 +119,7 @@ final class WarmPoolsTest {
 
   private static final class FailingMaker implements WarmPools.Maker {
     final Set<String> tried = ConcurrentHashMap.newKeySet();
+    volatile boolean error;
 
     @Override
     public String engine(PoolSettings.Pool pool) {
@@ -113,6 +130,9 @@ final class WarmPoolsTest {
     public RunningSandbox make(PoolSettings.Pool pool, Consumer<VolumeId> volume) {
       volume.accept(VolumeId.random());
       tried.add(pool.image());
+      if (error) {
+        throw new NoClassDefFoundError("what makes a box of " + pool.image());
+      }
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "no box of " + pool.image());
     }
 

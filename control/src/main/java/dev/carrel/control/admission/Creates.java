@@ -41,7 +41,7 @@ public final class Creates {
   public Created create(
       Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
       throws InterruptedException {
-    return create(caller, request, key, begun, _ -> Sandboxes.NOTHING_NOTED);
+    return create(caller, request, key, begun, Sandboxes.NOTHING_TO_NOTE);
   }
 
   /**

@@ -12,6 +12,7 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,17 +45,18 @@ public final class Furnishings {
       throws InterruptedException {
     furnishing.packages().forEach(packages::check);
     Creates.Created created =
-        creates.create(caller, request, key, begun, id -> limit(caller, id, furnishing));
+        creates.create(caller, request, key, begun, about(caller, furnishing));
     return created.made() ? install(caller, created, furnishing) : Furnished.plain(created);
   }
 
-  /** Returns what takes it back. */
-  private Runnable limit(Caller caller, SandboxId id, Furnishing furnishing) {
+  private Function<SandboxId, Runnable> about(Caller caller, Furnishing furnishing) {
     if (furnishing.budget().isEmpty()) {
-      return Sandboxes.NOTHING_NOTED;
+      return Sandboxes.NOTHING_TO_NOTE;
     }
-    budgets.begin(caller, id, furnishing.budget());
-    return () -> budgets.withdraw(caller, id);
+    return id -> {
+      budgets.begin(caller, id, furnishing.budget());
+      return () -> budgets.withdraw(caller, id);
+    };
   }
 
   private Furnished install(Caller caller, Creates.Created created, Furnishing furnishing)

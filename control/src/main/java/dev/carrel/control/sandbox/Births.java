@@ -5,6 +5,7 @@ import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Policy;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
@@ -84,7 +85,11 @@ final class Births {
     boolean suitsPool = suitsPool(request);
     for (int attempt = 1; ; attempt++) {
       boolean isThere = isThere(caller, request.sessionKey());
-      WarmPool.Box claimed = !isThere && suitsPool ? claim(request, engine) : null;
+      boolean takesBox =
+          suitsPool
+              && !isThere
+              && (about.equals(Sandboxes.NOTHING_TO_NOTE) || hasRoom(caller, request));
+      WarmPool.Box claimed = takesBox ? claim(request, engine) : null;
       RunningSandbox box = claimed == null ? null : claimed.sandbox();
       CompletableFuture<Boolean> answers = box == null ? null : WarmPools.ask(box);
       Runnable undo = Sandboxes.NOTHING_NOTED;
@@ -301,6 +306,17 @@ final class Births {
   /** Whether no box is needed; that a key is free is decided when a place is taken. */
   private boolean isThere(Caller caller, @Nullable String sessionKey) {
     return sessionKey != null && store.findByKey(caller.tenant(), sessionKey).isPresent();
+  }
+
+  /**
+   * Whether it may take a box that could not be given back, as far as can be told: who is refused
+   * again and again must not empty the pool for others. A place is taken only later.
+   */
+  private boolean hasRoom(Caller caller, CreateSandbox request) {
+    DataSize disk = rules.limits(request.size(), null).disk();
+    return room.isLeft(
+        caller.tenant(),
+        (limit, makesRoom) -> store.hasRoom(caller.tenant(), disk, limit, makesRoom));
   }
 
   private WarmPool.@Nullable Box claim(CreateSandbox request, Engine engine) {

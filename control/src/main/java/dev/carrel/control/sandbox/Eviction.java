@@ -5,6 +5,7 @@ import dev.carrel.spi.SandboxException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /**
  * Makes room for a new sandbox where the operator allows it: stops the one that was idle for
@@ -30,16 +31,22 @@ final class Eviction {
    * @param tenant whose limit is reached; empty: the server's
    */
   boolean makeRoom(String tenant) {
-    if (!allowed.getAsBoolean()) {
-      return false;
-    }
-    List<RunningSandbox> candidates =
-        life.running().stream()
+    List<RunningSandbox> longestIdleFirst =
+        candidates(tenant).sorted(Comparator.comparing(RunningSandbox::usedAt)).toList();
+    return longestIdleFirst.stream().anyMatch(this::evict);
+  }
+
+  /** As {@link #makeRoom}, without doing anything about it. */
+  boolean mightMakeRoom(String tenant) {
+    return candidates(tenant).findAny().isPresent();
+  }
+
+  private Stream<RunningSandbox> candidates(String tenant) {
+    return allowed.getAsBoolean()
+        ? life.running().stream()
             .filter(sandbox -> tenant.isEmpty() || sandbox.row().tenant().equals(tenant))
             .filter(sandbox -> sandbox.row().persistent() && !sandbox.busy())
-            .sorted(Comparator.comparing(RunningSandbox::usedAt))
-            .toList();
-    return candidates.stream().anyMatch(this::evict);
+        : Stream.empty();
   }
 
   private boolean evict(RunningSandbox sandbox) {

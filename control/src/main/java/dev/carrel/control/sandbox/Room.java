@@ -2,10 +2,13 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.SandboxStore.Limit;
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
+import dev.carrel.control.sandbox.SandboxStore.Reservation.Full;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -29,20 +32,30 @@ final class Room {
 
   /** Takes a place, another's if need be and allowed; throws when all are taken. */
   Reservation take(String tenant, Function<Limit, Reservation> attempt) {
-    var limit =
-        new Limit(
-            settings.get().maxSandboxesPerTenant(),
-            settings.get().maxSandboxes(),
-            settings.get().life().maxVolumeMbPerTenant() << 20);
+    Limit limit = limit();
     for (int i = 1; ; i++) {
       Reservation reservation = attempt.apply(limit);
-      if (!(reservation instanceof Reservation.Full(boolean byTenant))) {
+      if (!(reservation instanceof Full(boolean byTenant))) {
         return reservation;
       }
       if (eviction == null || i == ATTEMPTS || !eviction.makeRoom(byTenant ? tenant : "")) {
         throw full(byTenant);
       }
     }
+  }
+
+  /** Whether a place is left, or might be made, as far as that can be told without taking it. */
+  boolean isLeft(String tenant, BiPredicate<Limit, Predicate<Full>> look) {
+    Eviction made = eviction;
+    return look.test(
+        limit(), full -> made != null && made.mightMakeRoom(full.tenant() ? tenant : ""));
+  }
+
+  private Limit limit() {
+    return new Limit(
+        settings.get().maxSandboxesPerTenant(),
+        settings.get().maxSandboxes(),
+        settings.get().life().maxVolumeMbPerTenant() << 20);
   }
 
   private SandboxException full(boolean tenant) {

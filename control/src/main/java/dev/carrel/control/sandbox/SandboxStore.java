@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.store.Database;
 import dev.carrel.control.store.Sql;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.VolumeId;
 import java.time.Instant;
@@ -10,6 +11,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.Query;
 import org.jspecify.annotations.Nullable;
@@ -63,6 +65,20 @@ final class SandboxStore {
           journal.moved(handle, made, "created", "asked", Actor.principal(made.tenant()));
           return new Reservation.Made(made);
         });
+  }
+
+  /**
+   * Whether {@link #reserve} would take a new one with files of its own now. That one decides; this
+   * only looks.
+   *
+   * @param makesRoom whether there is room all the same where a limit is reached
+   */
+  boolean hasRoom(
+      String tenant, DataSize disk, Limit limit, Predicate<Reservation.Full> makesRoom) {
+    return database.read(
+        handle ->
+            VolumeStore.hasRoom(handle, tenant, disk.bytes(), limit.volumeBytes())
+                && full(handle, tenant, limit).map(makesRoom::test).orElse(true));
   }
 
   /** Moves one that ended to creating, unless a limit forbids it. */

@@ -34,6 +34,9 @@ public final class Sandboxes {
   /** There is nothing to take back: nobody has noted the id of the one to be. */
   public static final Runnable NOTHING_NOTED = () -> {};
 
+  /** For {@link #obtain(Caller, CreateSandbox, Function)}: nobody wants to know. */
+  public static final Function<SandboxId, Runnable> NOTHING_TO_NOTE = _ -> NOTHING_NOTED;
+
   private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
   private static final Duration NETWORK_PATIENCE = Duration.ofSeconds(10);
 
@@ -128,7 +131,7 @@ public final class Sandboxes {
    * again. A new one that could not be started stays listed as failed.
    */
   public Obtained obtain(Caller caller, CreateSandbox request) {
-    return obtain(caller, request, _ -> NOTHING_NOTED);
+    return obtain(caller, request, NOTHING_TO_NOTE);
   }
 
   /**

@@ -250,7 +250,7 @@ final class VolumeStore {
   }
 
   static void requireRoom(Handle handle, String tenant, long more, long max) {
-    long taken = Sql.one(handle, TAKEN, row -> row.getLong(1), tenant, tenant);
+    long taken = taken(handle, tenant);
     if (taken + more > max) {
       throw new SandboxException(
               ErrorCode.LIMIT_REACHED,
@@ -261,6 +261,14 @@ final class VolumeStore {
               "delete stopped sandboxes, snapshots or volumes, ask for less disk_mb, or raise"
                   + " volume.max-mb-per-tenant");
     }
+  }
+
+  static boolean hasRoom(Handle handle, String tenant, long more, long max) {
+    return taken(handle, tenant) + more <= max;
+  }
+
+  private static long taken(Handle handle, String tenant) {
+    return Sql.one(handle, TAKEN, row -> row.getLong(1), tenant, tenant);
   }
 
   static void insert(

@@ -13,6 +13,7 @@ import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.guest.ExecInfo;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -211,6 +212,61 @@ final class WarmPoolsIT {
   }
 
   @Test
+  void whoBringsABudgetAndMayHaveNoMoreTakesNoBox() throws Exception {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOne)) {
+      assertTakesNoBox(fixture);
+    }
+  }
+
+  @Test
+  void whoBringsABudgetAndHasNoRoomForFilesTakesNoBox() throws Exception {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveFilesOfOne)) {
+      assertTakesNoBox(fixture);
+    }
+  }
+
+  private static void assertTakesNoBox(ControlFixture fixture) throws IOException {
+    Control control = fixture.control();
+    fixture.sandbox();
+    awaitIdle(control, 1);
+    Set<SandboxId> before = machines(fixture);
+    long hits = status(control).hits();
+    var noted = new AtomicBoolean();
+
+    assertThatThrownBy(
+            () ->
+                control
+                    .sandboxes()
+                    .obtain(
+                        ALICE,
+                        CreateSandbox.defaults(),
+                        _ -> {
+                          noted.set(true);
+                          return () -> noted.set(false);
+                        }))
+        .isInstanceOfSatisfying(
+            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.LIMIT_REACHED));
+
+    assertThat(noted).isFalse();
+    assertThat(status(control).hits()).isEqualTo(hits);
+    assertThat(machines(fixture)).isEqualTo(before);
+  }
+
+  @Test
+  void whoBringsABudgetHasABoxWhereAnotherMakesRoom() throws Exception {
+    try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOneAndEvicts)) {
+      Control control = fixture.control();
+      fixture.sandbox();
+      awaitIdle(control, 1);
+      long hits = status(control).hits();
+
+      control.sandboxes().obtain(ALICE, CreateSandbox.defaults(), _ -> () -> {});
+
+      assertThat(status(control).hits()).isEqualTo(hits + 1);
+    }
+  }
+
+  @Test
   void whoseKeyHasASandboxTakesNoBox() throws Exception {
     try (var fixture = new ControlFixture(pool(1, 1))) {
       Control control = fixture.control();
@@ -229,10 +285,10 @@ final class WarmPoolsIT {
     return refused(fixture, meanwhile, Sandboxes.NOTHING_NOTED);
   }
 
-  /** Which box somebody had claimed who may have no more. */
+  /** Which box somebody had claimed whose only place was taken in the meantime. */
   private static SandboxId refused(ControlFixture fixture, Runnable meanwhile, Runnable undo) {
-    fixture.sandbox();
     awaitIdle(fixture.control(), 1);
+    Set<SandboxId> boxes = known(fixture);
     var claimed = new AtomicReference<SandboxId>();
     assertThatThrownBy(
             () ->
@@ -244,10 +300,12 @@ final class WarmPoolsIT {
                         CreateSandbox.defaults(),
                         id -> {
                           claimed.set(id);
+                          fixture.sandbox();
                           meanwhile.run();
                           return undo;
                         }))
         .hasMessageContaining("the most it may have");
+    assertThat(boxes).contains(claimed.get());
     return claimed.get();
   }
 
@@ -334,6 +392,28 @@ final class WarmPoolsIT {
 
   private static ControlSettings poolOfWhoMayHaveOne(ControlSettings settings) {
     return pool(1, 1).apply(settings.withSandboxes(settings.sandboxes().withMaxSandboxes(10, 1)));
+  }
+
+  private static ControlSettings poolOfWhoMayHaveOneAndEvicts(ControlSettings settings) {
+    ControlSettings one = poolOfWhoMayHaveOne(settings);
+    return one.withSandboxes(
+        one.sandboxes().withLife(one.sandboxes().life().withEvictWhenFull(true)));
+  }
+
+  private static ControlSettings poolOfWhoMayHaveFilesOfOne(ControlSettings settings) {
+    SandboxSettings sandboxes = settings.sandboxes();
+    LifeSettings usual = sandboxes.life();
+    var tight =
+        new LifeSettings(
+            usual.startTimeout(),
+            usual.stopGrace(),
+            usual.maxLife(),
+            usual.warning(),
+            usual.evictWhenFull(),
+            usual.orphanMinAge(),
+            usual.onShutdown(),
+            2 * sandboxes.diskMb() - 1);
+    return pool(1, 1).apply(settings.withSandboxes(sandboxes.withLife(tight)));
   }
 
   private static UnaryOperator<ControlSettings> pool(int min, int max, Language... languages) {

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -35,6 +36,8 @@ import org.jspecify.annotations.Nullable;
 final class Transport implements AutoCloseable {
   private static final String KEY = "Idempotency-Key";
   private static final int MAX_ERROR_BODY = 64 * 1024;
+  // Of an answer that is none of the server's: enough to know whose it is.
+  private static final int SHOWN = 100;
 
   static final ObjectMapper JSON =
       JsonMapper.builder()
@@ -210,10 +213,17 @@ final class Transport implements AutoCloseable {
   }
 
   <T> T read(HttpResponse<InputStream> response, TypeReference<T> type) {
+    byte[] whole;
     try (InputStream body = response.body()) {
-      return JSON.readValue(body, type);
+      // First all of it: what has broken off is told apart from what is not the server's.
+      whole = body.readAllBytes();
     } catch (IOException e) {
       throw CarrelException.unreachable("the answer of " + base + " broke off: " + reason(e), e);
+    }
+    try {
+      return JSON.readValue(whole, type);
+    } catch (IOException e) {
+      throw stranger(response, whole, e);
     }
   }
 
@@ -261,6 +271,25 @@ final class Transport implements AutoCloseable {
 
   private static @Nullable String text(JsonNode node, String name) {
     return node.path(name).isTextual() ? node.path(name).asText() : null;
+  }
+
+  /** Asking again is no use here either. */
+  private CarrelException stranger(HttpResponse<?> response, byte[] body, IOException e) {
+    String type = response.headers().firstValue("Content-Type").orElse("something");
+    String text = new String(body, StandardCharsets.UTF_8);
+    return new CarrelException(
+        ErrorCode.UNKNOWN,
+        response.statusCode(),
+        "%s answers with status %d and %s that is not of a Carrel server: %s"
+            .formatted(
+                base,
+                response.statusCode(),
+                type,
+                TextNode.valueOf(text.substring(0, Math.min(text.length(), SHOWN)))),
+        "something other than the server listens there or stands before it: pass the server's own"
+            + " address",
+        null,
+        e);
   }
 
   /** Asking again is no use there, so it is not unreachable. */

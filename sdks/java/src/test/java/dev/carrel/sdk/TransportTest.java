@@ -2,6 +2,7 @@ package dev.carrel.sdk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -28,6 +29,50 @@ class TransportTest {
   @Test
   void aPortOfSomethingElseIsNamed() throws IOException {
     assertStrange("SSH-2.0-OpenSSH_9.6\r\n".getBytes(StandardCharsets.US_ASCII));
+  }
+
+  @Test
+  void aPageInPlaceOfJsonIsNamedWithItsBeginning() throws IOException {
+    String page = "<html>\n" + "welcome ".repeat(100) + "</html>";
+
+    CarrelException strange = answered("text/html", page.length(), page);
+
+    assertThat(strange.code()).isEqualTo(ErrorCode.UNKNOWN);
+    assertThat(strange.status()).isEqualTo(200);
+    assertThat(strange.message())
+        .contains("answers with status 200 and text/html that is not of a Carrel server")
+        .contains("\"<html>\\nwelcome ")
+        .hasSizeLessThan(400);
+    assertThat(strange.hint().orElse("")).contains("the server's own address");
+  }
+
+  @Test
+  void jsonOfSomethingElseIsNamed() throws IOException {
+    CarrelException strange = answered("application/json", 5, "[1,2]");
+
+    assertThat(strange.code()).isEqualTo(ErrorCode.UNKNOWN);
+    assertThat(strange.message()).endsWith("that is not of a Carrel server: \"[1,2]\"");
+  }
+
+  @Test
+  void anAnswerThatBreaksOffIsNoAnswer() throws IOException {
+    CarrelException broken = answered("application/json", 100, "{\"items\":");
+
+    assertThat(broken.code()).isEqualTo(ErrorCode.UNREACHABLE);
+    assertThat(broken.message()).contains("broke off");
+  }
+
+  private static CarrelException answered(String type, int length, String body) throws IOException {
+    String answer =
+        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+            .formatted(type, length, body);
+    try (var listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        var carrel = Carrel.connect(address(listener), "token")) {
+      Thread.ofVirtual()
+          .start(() -> answerAll(listener, answer.getBytes(StandardCharsets.US_ASCII)));
+
+      return catchThrowableOfType(CarrelException.class, () -> carrel.skills().list());
+    }
   }
 
   private static void assertStrange(byte[] answer) throws IOException {

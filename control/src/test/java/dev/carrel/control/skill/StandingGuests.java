@@ -1,13 +1,9 @@
 package dev.carrel.control.skill;
 
+import dev.carrel.control.ChangedMachines;
 import dev.carrel.spi.Engine;
-import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxId;
 import java.io.InterruptedIOException;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,22 +36,12 @@ final class StandingGuests {
   }
 
   Engine around(Engine engine) {
-    return proxy(
-        Engine.class,
-        (_, method, arguments) -> {
-          Object result = call(engine, method, arguments);
-          return result instanceof Machine machine ? around(machine) : result;
-        });
-  }
-
-  private Machine around(Machine machine) {
-    return proxy(
-        Machine.class,
-        (_, method, arguments) -> {
-          if (method.getName().equals("openGuest") && standing.contains(machine.id())) {
+    return ChangedMachines.of(
+        engine,
+        (machine, method) -> {
+          if (method.equals("openGuest") && standing.contains(machine.id())) {
             await();
           }
-          return call(machine, method, arguments);
         });
   }
 
@@ -68,18 +54,6 @@ final class StandingGuests {
       throw new InterruptedIOException("nobody waits any longer");
     } finally {
       waiting.decrementAndGet();
-    }
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
-  }
-
-  private static Object call(Object on, Method method, Object[] arguments) throws Throwable {
-    try {
-      return method.invoke(on, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
     }
   }
 }

@@ -5,11 +5,17 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +29,8 @@ public final class SandboxWatch implements AutoCloseable {
   private static final Duration SWEEP_INTERVAL = Duration.ofSeconds(30);
   private static final Duration DELETED_RETENTION = Duration.ofDays(7);
   private static final Duration LAST_ENDS = Duration.ofSeconds(5);
+  // Whose failures take longer than that gives no answer at all.
+  private static final Duration SILENCE = Duration.ofSeconds(2);
 
   private final Sandboxes sandboxes;
   private final Life life;
@@ -32,6 +40,8 @@ public final class SandboxWatch implements AutoCloseable {
   private final Thread thread;
   // Ends that wait for somebody who has the sandbox's turn: nobody else waits with them.
   private final Map<SandboxId, Thread> waiting = new ConcurrentHashMap<>();
+  // Those whose engine gave no answer when it was asked about them last.
+  private final Set<SandboxId> unanswered = new HashSet<>();
   private @Nullable Thread sweeping;
   private Instant nextSweep;
 
@@ -91,9 +101,10 @@ public final class SandboxWatch implements AutoCloseable {
     SandboxSettings current = settings.get();
     var policy = new IdlePolicy(current.stoppedRetention(), current.life().warning());
     waiting.values().removeIf(end -> !end.isAlive());
-    for (RunningSandbox sandbox : life.running()) {
-      if (!waiting.containsKey(sandbox.id())) {
-        seeTo(sandbox.id(), () -> look(sandbox, policy, now));
+    var silent = new HashSet<String>();
+    for (RunningSandbox sandbox : silentLast()) {
+      if (!waiting.containsKey(sandbox.id()) && !silent.contains(sandbox.row().engine())) {
+        seeTo(sandbox.id(), () -> look(sandbox, policy, now, silent));
       }
     }
     saveCounters();
@@ -102,6 +113,19 @@ public final class SandboxWatch implements AutoCloseable {
       // Machines that do not end take their time, each of them.
       sweeping = Thread.ofVirtual().name("sandbox-sweep").start(() -> sweep(now));
     }
+  }
+
+  /**
+   * In each round one machine alone waits for an engine that hangs, and the others of that engine
+   * are left for later: so none that gave no answer the last time may come before them again.
+   */
+  private List<RunningSandbox> silentLast() {
+    var running = new ArrayList<>(life.running());
+    if (!unanswered.isEmpty()) {
+      unanswered.retainAll(running.stream().map(RunningSandbox::id).collect(Collectors.toSet()));
+      running.sort(Comparator.comparing(sandbox -> unanswered.contains(sandbox.id())));
+    }
+    return running;
   }
 
   /** In its turn, if it has not ended until that comes. */
@@ -126,8 +150,8 @@ public final class SandboxWatch implements AutoCloseable {
     }
   }
 
-  private void look(RunningSandbox sandbox, IdlePolicy policy, Instant now) {
-    if (sandbox.machine().death().isPresent()) {
+  private void look(RunningSandbox sandbox, IdlePolicy policy, Instant now, Set<String> silent) {
+    if (isDead(sandbox, silent)) {
       inTurn(sandbox, () -> life.died(sandbox));
       return;
     }
@@ -145,6 +169,24 @@ public final class SandboxWatch implements AutoCloseable {
           inTurn(sandbox, () -> endIfDue(sandbox, policy, uses));
         }
       }
+    }
+  }
+
+  /**
+   * @param silent told the engine that takes its time to fail
+   */
+  private boolean isDead(RunningSandbox sandbox, Set<String> silent) {
+    long begin = System.nanoTime();
+    try {
+      boolean dead = sandbox.machine().death().isPresent();
+      unanswered.remove(sandbox.id());
+      return dead;
+    } catch (SandboxException e) {
+      if (System.nanoTime() - begin > SILENCE.toNanos()) {
+        silent.add(sandbox.row().engine());
+        unanswered.add(sandbox.id());
+      }
+      throw e;
     }
   }
 

@@ -16,6 +16,8 @@ const matches = method(RegExp.prototype.test);
 const includes = method(Array.prototype.includes);
 const listeners = method(process.listeners);
 const listen = method(process.on);
+const { apply, defineProperty, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
+const { hasOwn, prototype: objectPrototype } = Object;
 const { writeSync } = require('node:fs');
 const inspector = require('node:inspector');
 const net = require('node:net');
@@ -38,6 +40,7 @@ let cells = 0;
 let current = null; // the request being served: { id, silent, number (of a cell) }
 let serving = false; // from reading a request to its DONE
 let waiting = []; // bytes of requests to come
+let guarded = null; // the `then` of all objects as code has given it, kept from the kernel's
 let taken; // the value last handed over from the inspector's world
 let watchdog = null; // started with the kernel; the first cell waits until it watches
 
@@ -201,8 +204,24 @@ async function valueOf(remote) {
   return box;
 }
 
+// In Node 20 the inspector puts the value of a cell into an object like any other, and a promise that is fulfilled with that
+// takes it for another promise when code has given all objects a `then`: each cell would wait for it. Only the cell that does so
+// still has to be interrupted, since V8 asks for `then` when its code is over and before the kernel's goes on.
+function keepThenFromValues() {
+  const then = getOwnPropertyDescriptor(objectPrototype, 'then');
+  if (typeof then?.value !== 'function' || then.value === guarded) return;
+  const given = then.value;
+  guarded = function (resolve, reject) {
+    if (this === null || this === undefined || !hasOwn(this, '.repl_result')) return apply(given, this, [resolve, reject]);
+    setPrototypeOf(this, null);
+    resolve(this);
+  };
+  defineProperty(objectPrototype, 'then', { __proto__: null, ...then, value: guarded });
+}
+
 // { value } or { error, details }
 async function evaluate(source, name) {
+  keepThenFromValues();
   const expression = matches(/\b(im|ex)port\b/, source) ? require('./modules.cjs').rewrite(source) : source;
   const { answer } = await post('Runtime.evaluate', {
     expression: `${expression}\n//# sourceURL=${name}`,

@@ -34,6 +34,19 @@ class NodeKernel(Bindings, KernelCase):
                 self.assertEqual(kernel.run("throw 1").status, "error")
                 self.assertTrue(kernel.ping().pong)
 
+    def test_a_then_of_all_objects_keeps_no_later_cell(self):
+        given = "Object.prototype.then = function (resolve) { if (this.answer) resolve(this.answer); }"
+        with Kernel("node") as kernel:
+            # Node 20 waits for it at the end of this very cell.
+            kernel.run(given + "; console.log('go')", interrupt_on=b"go")
+            self.assertEqual(kernel.run("41 + 1").text, "42")
+            self.assertEqual(kernel.run("await { answer: 'its own' }").text, "its own")
+            self.assertEqual(kernel.run("await null; ({ a: 1 })").text, "{ a: 1 }")
+            self.assertEqual(kernel.run("throw 1").status, "error")
+            self.assertIn("process", kernel.complete("proc")[2])
+            kernel.run("delete Object.prototype.then; var plain = { b: 2 }")
+            self.assertEqual(kernel.run("await plain").text, "{ b: 2 }")
+
     def test_what_leaves_nothing_to_go_on_with_ends_the_context(self):
         with Kernel("node") as kernel:
             with self.assertRaises(Died) as died:

@@ -1669,6 +1669,7 @@ export interface PoolSummary {
   totalIdle: number;
   totalMinTarget: number;
   totalMaxTarget: number;
+  /** Whether the settings let sandboxes be made ahead of need (`pool.sizes`, `pool.ahead`), be there a pool just now or not. */
   warmPoolEnabled: boolean;
   perImage: PoolInfo[];
 }
@@ -1932,7 +1933,7 @@ export interface SandboxSettings {
   /** The same for one tenant. */
   defaultMaxPerUser: number;
   evictWhenFull: boolean;
-  /** Whether sandboxes are made ahead of need, where `pool.sizes` has any. */
+  /** Whether sandboxes are made ahead of need, where `pool.sizes` or `pool.ahead` has any. */
   warmPoolEnabled: boolean;
   maxConcurrentCreates: number;
   maxConcurrentExecutions: number;

@@ -2063,6 +2063,7 @@ class PoolSummary:
     total_min_target: int
     total_max_target: int
     warm_pool_enabled: bool
+    """Whether the settings let sandboxes be made ahead of need (`pool.sizes`, `pool.ahead`), be there a pool just now or not."""
     per_image: list[PoolInfo]
 
     @classmethod
@@ -2353,7 +2354,7 @@ class SandboxSettings:
     """The same for one tenant."""
     evict_when_full: bool
     warm_pool_enabled: bool
-    """Whether sandboxes are made ahead of need, where `pool.sizes` has any."""
+    """Whether sandboxes are made ahead of need, where `pool.sizes` or `pool.ahead` has any."""
     max_concurrent_creates: int
     max_concurrent_executions: int
     max_queued: int

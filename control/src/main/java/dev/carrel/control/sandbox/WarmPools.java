@@ -108,6 +108,11 @@ public final class WarmPools implements AutoCloseable {
     return enabled;
   }
 
+  /** Whether boxes are made when there is a need for them, be there a pool just now or not. */
+  public boolean makesBoxes() {
+    return enabled && (settings.ahead() > 0 || !images().isEmpty());
+  }
+
   /** Whether boxes are made and given away from now on; when not, those that wait are ended. */
   public void enable(boolean newEnabled) {
     enabled = newEnabled;

@@ -31,7 +31,7 @@ final class PoolRoutes {
   private void summary(Exchange exchange) {
     AdminRoutes.requireAdmin(exchange.caller());
     List<PoolStatus> all = pools.enabled() ? pools.status() : List.of();
-    exchange.json(200, Summary.of(all, images.get().size()));
+    exchange.json(200, Summary.of(all, images.get().size(), pools.makesBoxes()));
   }
 
   private void pool(Exchange exchange) {
@@ -58,14 +58,14 @@ final class PoolRoutes {
       int totalMaxTarget,
       boolean warmPoolEnabled,
       List<Pool> perImage) {
-    static Summary of(List<PoolStatus> pools, int images) {
+    static Summary of(List<PoolStatus> pools, int images, boolean enabled) {
       return new Summary(
           images,
           pools.size(),
           pools.stream().mapToInt(PoolStatus::idle).sum(),
           pools.stream().mapToInt(PoolStatus::min).sum(),
           pools.stream().mapToInt(PoolStatus::max).sum(),
-          !pools.isEmpty(),
+          enabled,
           pools.stream().map(Pool::of).toList());
     }
   }

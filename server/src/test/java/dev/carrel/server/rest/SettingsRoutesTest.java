@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.SharedServer;
@@ -71,6 +72,31 @@ class SettingsRoutesTest {
     assertThat(server.get(before).json().get("memory_mb").asLong()).isEqualTo(usual);
     assertThat(change("{\"memory_mb\":null}").get("changed")).isEmpty();
     assertThat(server.get(server.sandbox()).json().get("memory_mb").asLong()).isEqualTo(usual);
+  }
+
+  @Test
+  void poolsAreEnabledThoughNoneIsThereJustNow() {
+    try (LiveServer quiet = LiveServer.start()) {
+      assertThat(pools(quiet).get("per_image")).isEmpty();
+      assertThat(pools(quiet).get("warm_pool_enabled").asBoolean()).isTrue();
+
+      quiet.control().sandboxes().pools().enable(false);
+      assertThat(pools(quiet).get("warm_pool_enabled").asBoolean()).isFalse();
+    }
+    var none = PoolSettings.defaults().withAhead(0);
+    try (LiveServer cold = LiveServer.start(LiveServer.settings(), d -> d.withPools(none))) {
+      assertThat(pools(cold).get("warm_pool_enabled").asBoolean()).isFalse();
+    }
+  }
+
+  private static JsonNode pools(LiveServer server) {
+    return server
+        .send(
+            server
+                .request("GET", SETTINGS + "/pool-summary", BodyPublishers.noBody())
+                .setHeader("Authorization", "Bearer " + LiveServer.ADMIN)
+                .build())
+        .json();
   }
 
   @Test

@@ -11,6 +11,7 @@ import dev.carrel.server.http.Certificates;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
+import dev.carrel.server.http.OwnAddresses;
 import dev.carrel.server.http.PackedAsIs;
 import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.PublicAddress;
@@ -30,12 +31,9 @@ import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
 import java.net.ServerSocket;
-import java.net.SocketException;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.util.Optional;
@@ -246,24 +244,13 @@ public final class CarrelServer implements AutoCloseable {
     } catch (IOException e) {
       String what =
           "cannot listen on %s:%d: %s".formatted(address.getHostAddress(), port, e.getMessage());
-      throw isOfThisHost(address)
+      throw OwnAddresses.has(address)
           ? SandboxException.invalid("port", what)
               .withHint("stop what listens there, or choose another one: carrel serve --port 8081")
           : SandboxException.invalid("host", what)
               .withHint(
                   "choose an address that this host has, 0.0.0.0 for all of them, or 127.0.0.1 for"
                       + " clients on this host alone: carrel serve --host 127.0.0.1");
-    }
-  }
-
-  private static boolean isOfThisHost(InetAddress address) {
-    try {
-      return address.isAnyLocalAddress()
-          // All of 127.0.0.0/8 can be listened on, though interfaces have one of them.
-          || (address instanceof Inet4Address && address.isLoopbackAddress())
-          || NetworkInterface.getByInetAddress(address) != null;
-    } catch (SocketException e) {
-      return true;
     }
   }
 }

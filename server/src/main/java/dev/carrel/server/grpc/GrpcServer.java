@@ -4,6 +4,7 @@ import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.Descriptors.ServiceDescriptor;
 import com.google.protobuf.Message;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.http.OwnAddresses;
 import dev.carrel.spi.SandboxException;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
@@ -74,14 +75,23 @@ final class GrpcServer implements AutoCloseable {
     try {
       this.doorway = Doorway.bind(new InetSocketAddress(address, settings.port()), this::open);
     } catch (IOException e) {
-      throw SandboxException.invalid(
-              "grpc.port",
-              "cannot listen on %s:%d: %s"
-                  .formatted(settings.host(), settings.port(), e.getMessage()))
-          .withHint(
-              "stop what listens there, choose another with --set grpc.port=50052, or do without:"
-                  + " --set grpc.enabled=false");
+      throw cannotListen(settings, address, e);
     }
+  }
+
+  private static SandboxException cannotListen(
+      GrpcSettings settings, InetAddress address, IOException e) {
+    String what =
+        "cannot listen on %s:%d: %s".formatted(settings.host(), settings.port(), e.getMessage());
+    return OwnAddresses.has(address)
+        ? SandboxException.invalid("grpc.port", what)
+            .withHint(
+                "stop what listens there, choose another with --set grpc.port=50052, or do"
+                    + " without: --set grpc.enabled=false")
+        : SandboxException.invalid("grpc.listen", what)
+            .withHint(
+                "choose an address that this host has, 0.0.0.0 for all of them, or 127.0.0.1 for"
+                    + " clients on this host alone: --set grpc.listen=127.0.0.1");
   }
 
   int port() {

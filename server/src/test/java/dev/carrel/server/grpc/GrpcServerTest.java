@@ -190,8 +190,23 @@ class GrpcServerTest {
       var settings = GrpcSettings.defaults().withAddress("127.0.0.1", taken.getLocalPort());
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(() -> listen(settings))
-          .withMessageContaining("cannot listen on 127.0.0.1:" + taken.getLocalPort());
+          .withMessageStartingWith("grpc.port: cannot listen on 127.0.0.1:" + taken.getLocalPort());
     }
+  }
+
+  @Test
+  void anAddressOfAnotherHostIsToldApartFromAPortInUse(@TempDir Path folder) throws Exception {
+    Path certificate = folder.resolve("cert.pem");
+    Path key = folder.resolve("key.pem");
+    makeCertificate(folder, certificate, key);
+    // For documentation alone (RFC 5737): no host has it.
+    var elsewhere = GrpcSettings.defaults().withAddress("192.0.2.1", 0).withTls(certificate, key);
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> listen(elsewhere))
+        .withMessageStartingWith("grpc.listen: cannot listen on 192.0.2.1:0")
+        .satisfies(
+            e -> assertThat(e.hint().orElseThrow()).contains("an address that this host has"));
   }
 
   @Test

@@ -158,6 +158,21 @@ public final class GuestFiles {
   }
 
   /**
+   * Removes all that is there, if anything is. Also for who was cancelled: else a thread that is
+   * interrupted reaches no guest, and would leave what it has begun.
+   */
+  public void clear(String path) {
+    boolean cancelled = Thread.interrupted();
+    try {
+      remove(path, RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+    } finally {
+      if (cancelled) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
    * Finds by name, newest first.
    *
    * @param pattern with {@code *}, {@code ?}, {@code [...]}, {@code {a,b}} and {@code **}

@@ -20,7 +20,6 @@ import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.sandbox.Turns;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.egress.Decision;
-import dev.carrel.guest.RemoveOption;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
@@ -160,21 +159,12 @@ public final class Packages {
     }
   }
 
-  /** Also after one who was cancelled: a thread that is interrupted reaches no guest. */
   private static void clear(Job job) {
-    boolean cancelled = Thread.interrupted();
     try {
-      job.sandbox()
-          .guest()
-          .files()
-          .remove(job.place(), RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+      job.sandbox().guest().files().clear(job.place());
     } catch (SandboxException e) {
       // What came of the install is told whether or not this went.
       LOG.debug("{} stays in {}: {}", job.place(), job.sandbox().id(), e.message());
-    } finally {
-      if (cancelled) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 

@@ -7,7 +7,6 @@ import dev.carrel.guest.FileListing;
 import dev.carrel.guest.FileWrite;
 import dev.carrel.guest.GuestFiles;
 import dev.carrel.guest.OnExisting;
-import dev.carrel.guest.RemoveOption;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SkillId;
@@ -78,19 +77,7 @@ final class Installer {
       }
       takePlace(fresh, skill.folder());
     } finally {
-      remove(fresh);
-    }
-  }
-
-  /** Also for one who was cancelled: a thread that is interrupted reaches no guest. */
-  private void remove(String fresh) {
-    boolean cancelled = Thread.interrupted();
-    try {
-      guest.remove(fresh, RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
-    } finally {
-      if (cancelled) {
-        Thread.currentThread().interrupt();
-      }
+      guest.clear(fresh);
     }
   }
 

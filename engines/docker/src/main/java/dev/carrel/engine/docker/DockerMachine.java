@@ -1,5 +1,6 @@
 package dev.carrel.engine.docker;
 
+import dev.carrel.engine.host.Changes;
 import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.HostProcess;
@@ -15,7 +16,6 @@ import java.nio.channels.ByteChannel;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -34,7 +34,7 @@ final class DockerMachine implements Machine {
   private final ControlGroup group;
   private final HostProcess first;
   private final Isolation isolation;
-  private final ReentrantLock changing = new ReentrantLock();
+  private final Changes changes;
   private volatile MachineState state;
   private volatile Usage last = Usage.NONE;
   private volatile boolean paused;
@@ -58,6 +58,7 @@ final class DockerMachine implements Machine {
     this.gone = with.gone();
     this.isolation = state.isolation(folder.kind().strength());
     this.paused = group.freezes() && group.frozen();
+    this.changes = new Changes(this, group);
     ends.expect(folder.id());
   }
 
@@ -123,7 +124,7 @@ final class DockerMachine implements Machine {
 
   @Override
   public void pause() {
-    change(
+    changes.make(
         "pause",
         () -> {
           boolean before = paused;
@@ -139,7 +140,7 @@ final class DockerMachine implements Machine {
 
   @Override
   public void resume() {
-    change(
+    changes.make(
         "resume",
         () -> {
           if (stopsByItself()) {
@@ -152,7 +153,7 @@ final class DockerMachine implements Machine {
   }
 
   /** A daemon refuses what is done already, by an answer that was lost or by somebody else. */
-  private void ask(boolean frozen, Step step) throws IOException {
+  private void ask(boolean frozen, Changes.Step step) throws IOException {
     try {
       step.run();
     } catch (DaemonException e) {
@@ -179,7 +180,7 @@ final class DockerMachine implements Machine {
           ErrorCode.NOT_SUPPORTED,
           "change limits: " + id() + " has a kernel of its own, whose limits are set at its start");
     }
-    change(
+    changes.make(
         "change limits of",
         () -> {
           Limits old = state.limits();
@@ -195,49 +196,19 @@ final class DockerMachine implements Machine {
     return state.limits();
   }
 
-  private interface Step {
-    void run() throws IOException;
-  }
-
-  private void change(String doing, Step step) {
-    changing.lock();
-    try {
-      if (death().isPresent()) {
-        throw new SandboxException(ErrorCode.SANDBOX_GONE, doing + ": " + id() + " is gone");
-      }
-      if (!group.freezes()) {
-        throw new SandboxException(
-            ErrorCode.NOT_SUPPORTED, doing + ": this host gives " + id() + " no freezer");
-      }
-      step.run();
-    } catch (IOException e) {
-      throw failed(doing, e);
-    } finally {
-      changing.unlock();
-    }
-  }
-
   @Override
   public void destroy() {
-    changing.lock();
-    try {
-      usage();
-      if (!destroyed) {
-        remains.sweep(folder);
-        gone.accept(id());
-      }
-      destroyed = true;
-      paused = false;
-      ends.forget(id());
-    } catch (IOException e) {
-      throw failed("destroying", e);
-    } finally {
-      changing.unlock();
-    }
-  }
-
-  private SandboxException failed(String doing, IOException e) {
-    return new SandboxException(
-        ErrorCode.ENGINE_FAILED, doing + " " + id() + ": " + e.getMessage(), e);
+    changes.inTurn(
+        "destroying",
+        () -> {
+          usage();
+          if (!destroyed) {
+            remains.sweep(folder);
+            gone.accept(id());
+          }
+          destroyed = true;
+          paused = false;
+          ends.forget(id());
+        });
   }
 }

@@ -1,5 +1,6 @@
 package dev.carrel.engine.oci;
 
+import dev.carrel.engine.host.Changes;
 import dev.carrel.engine.host.ControlGroup;
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.HostProcess;
@@ -16,7 +17,6 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /** A container, its companion and its folder. */
@@ -28,7 +28,7 @@ final class OciMachine implements Machine {
   private final Consumer<SandboxId> gone;
   private final ControlGroup group;
   private final Isolation isolation;
-  private final ReentrantLock changing = new ReentrantLock();
+  private final Changes changes;
   private volatile MachineState state;
   private volatile Usage last = Usage.NONE;
   private volatile boolean paused;
@@ -45,6 +45,7 @@ final class OciMachine implements Machine {
     this.group = remains.group(folder.id());
     this.isolation = state.isolation(folder.runtime().strength());
     this.paused = group.freezes() && group.frozen();
+    this.changes = new Changes(this, group);
   }
 
   @Override
@@ -94,7 +95,7 @@ final class OciMachine implements Machine {
         return Optional.of(death(end.get()));
       }
     } catch (IOException e) {
-      throw failed("asking for", e);
+      throw Changes.failed(this, "asking for", e);
     }
     if (state.first().map(HostProcess::alive).orElse(false)) {
       return Optional.empty();
@@ -128,7 +129,7 @@ final class OciMachine implements Machine {
 
   @Override
   public void pause() {
-    change(
+    changes.make(
         "pause",
         () -> {
           group.freeze();
@@ -138,7 +139,7 @@ final class OciMachine implements Machine {
 
   @Override
   public void resume() {
-    change(
+    changes.make(
         "resume",
         () -> {
           group.thaw();
@@ -164,7 +165,7 @@ final class OciMachine implements Machine {
                   .formatted(id())
               + " its own, or its server is not root");
     }
-    change(
+    changes.make(
         "change limits of",
         () -> {
           Limits old = state.limits();
@@ -178,48 +179,18 @@ final class OciMachine implements Machine {
     return state.limits();
   }
 
-  private interface Step {
-    void run() throws IOException;
-  }
-
-  private void change(String doing, Step step) {
-    changing.lock();
-    try {
-      if (death().isPresent()) {
-        throw new SandboxException(ErrorCode.SANDBOX_GONE, doing + ": " + id() + " is gone");
-      }
-      if (!group.freezes()) {
-        throw new SandboxException(
-            ErrorCode.NOT_SUPPORTED, doing + ": this host gives " + id() + " no freezer");
-      }
-      step.run();
-    } catch (IOException e) {
-      throw failed(doing, e);
-    } finally {
-      changing.unlock();
-    }
-  }
-
   @Override
   public void destroy() {
-    changing.lock();
-    try {
-      usage();
-      if (!destroyed) {
-        remains.sweep(folder);
-        gone.accept(id());
-      }
-      destroyed = true;
-      paused = false;
-    } catch (IOException e) {
-      throw failed("destroying", e);
-    } finally {
-      changing.unlock();
-    }
-  }
-
-  private SandboxException failed(String doing, IOException e) {
-    return new SandboxException(
-        ErrorCode.ENGINE_FAILED, doing + " " + id() + ": " + e.getMessage(), e);
+    changes.inTurn(
+        "destroying",
+        () -> {
+          usage();
+          if (!destroyed) {
+            remains.sweep(folder);
+            gone.accept(id());
+          }
+          destroyed = true;
+          paused = false;
+        });
   }
 }

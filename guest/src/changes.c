@@ -23,6 +23,10 @@
 #define FETCH_US 10000
 /* A workspace that could not be known as a whole is looked through again at most this often. */
 #define SCAN_US 10000000
+/* What one fetch may cost, in names looked at: some tenths of a second, and more than all the new directories that a
+ * report has room for. To a program a rename is one call, to us it is every name below. */
+#define WORK_MAX 400000
+#define WORK_OF_DIRECTORY 32 /* to open, watch and read it */
 #define INTEREST                                                                                                            \
 	(IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW |   \
 	 IN_EXCL_UNLINK)
@@ -44,6 +48,7 @@ static size_t journal_length, journal_capacity;
 static uint64_t journal_start, newest_mark, losses;
 static size_t open_marks;
 static uint32_t reports, scans;
+static uint32_t work; /* of this fetch */
 static bool stale;	/* events were lost: what we know must be compared with what is there */
 static bool incomplete; /* some directory is not watched, or some file not known */
 static int64_t fetch_again, scan_again;
@@ -55,6 +60,13 @@ lose(void)
 {
 	losses++;
 	incomplete = true;
+}
+
+static void
+lose_track(void)
+{
+	losses++;
+	stale = true;
 }
 
 static void
@@ -85,9 +97,11 @@ note(struct node *node, enum change change)
 static void
 disappeared(struct node *node)
 {
-	for (struct node *child = node->child; child != NULL; child = child->sibling)
+	for (struct node *child = node->child; child != NULL; child = child->sibling) {
+		work++; /* those that are gone are met as well */
 		if (child->present)
 			disappeared(child);
+	}
 	if (node->watch >= 0)
 		inotify_rm_watch(events.fd, node->watch);
 	note(node, CHANGE_GONE);
@@ -130,6 +144,7 @@ appeared(struct node *parent, int fd, const char *name, bool directory, bool rep
 {
 	struct node *node = node_find(parent, name);
 	bool was_there = node != NULL && node->present;
+	work++;
 	if (was_there && node->directory && (replaced || !directory))
 		disappeared(node);
 	if (node == NULL)
@@ -147,6 +162,7 @@ appeared(struct node *parent, int fd, const char *name, bool directory, bool rep
 	node->directory = directory;
 	if (!directory)
 		return true;
+	work += fd >= 0 ? WORK_OF_DIRECTORY : WORK_OF_DIRECTORY + parent->depth;
 	int parent_fd = fd >= 0 ? fd : node_open(parent, top);
 	if (parent_fd >= 0)
 		scan_child(node, parent_fd);
@@ -210,8 +226,7 @@ static void
 take_event(const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
-		stale = true;
-		losses++;
+		lose_track();
 		return;
 	}
 	struct node *parent = node_by_watch(event->wd);
@@ -245,6 +260,7 @@ static void
 fetch(void)
 {
 	_Alignas(struct inotify_event) uint8_t buffer[16384];
+	work = 0;
 	/* A program that makes events as fast as we read them must not hold us here. */
 	for (int round = 0; round < 256; round++) {
 		ssize_t length = read(events.fd, buffer, sizeof buffer);
@@ -252,12 +268,14 @@ fetch(void)
 			return;
 		for (ssize_t at = 0; at < length && !stale;) {
 			const struct inotify_event *event = (const struct inotify_event *)(const void *)(buffer + at);
-			take_event(event);
+			if (work > WORK_MAX)
+				lose_track();
+			else
+				take_event(event);
 			at += (ssize_t)(sizeof *event + event->len);
 		}
 	}
-	stale = true;
-	losses++;
+	lose_track();
 }
 
 /* As the sandbox's user, because its directories may be closed to us. */

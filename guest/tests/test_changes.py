@@ -132,6 +132,35 @@ class Changes(GuestTest):
             self.assertEqual(({"old": DELETED, "last": CREATED}, 1), (result.changes, result.number(39)))
             self.assertEqual({"next": CREATED}, self.changes(guest, "echo > next"))
 
+    def test_a_large_folder_that_is_renamed_is_told_whole(self):
+        with self.guest() as guest:
+            os.mkdir(os.path.join(guest.workspace, "a"))
+            for i in range(4000):
+                os.mknod(os.path.join(guest.workspace, "a", str(i)))
+            changes = self.changes(guest, "mv a b")
+            self.assertEqual((4001, 4001), tuple(sum(path.startswith(name) for path in changes) for name in "ab"))
+
+    def test_a_large_folder_that_is_renamed_again_and_again_holds_nobody_up(self):
+        """Each rename is every name below it to the guest; what is asked of it in between is answered all the same."""
+        script = ("import os, time\nfor i in range(1000): os.rename('a', 'b'); os.rename('b', 'a')\n"
+                  "open('done', 'w').close(); time.sleep(60)")
+        with self.guest() as guest:
+            os.mkdir(os.path.join(guest.workspace, "a"))
+            for i in range(10000):
+                os.mknod(os.path.join(guest.workspace, "a", str(i)))
+            self.changes(guest, "true")
+            with guest.start("/usr/bin/python3", "-c", script, changes=1, timeout_ms=1000) as connection:
+                begin, longest = time.monotonic(), 0.0
+                while not os.path.exists(os.path.join(guest.workspace, "done")) or time.monotonic() < begin + 0.5:
+                    asked = time.monotonic()
+                    self.assertTrue(guest.answers())
+                    longest = max(longest, time.monotonic() - asked)
+                result = connection.collect()
+                self.assertEqual((1, 1), (result.number(32), result.number(39)))
+                self.assertLess(time.monotonic() - begin, 4.0)
+            self.assertLess(longest, 2.0)
+            self.assertEqual({"a/0": MODIFIED, "a/new": CREATED}, self.changes(guest, "echo 1 > a/0; echo 1 > a/new"))
+
     def test_directories_too_deep_to_watch_are_told(self):
         with self.guest() as guest:
             script = "import os\nfor i in range(100): os.mkdir('d'); os.chdir('d')\nopen('f', 'w').close()"

@@ -9,6 +9,7 @@
 #include "spawn.h"
 
 #define FOLDER "carrel"
+#define LEAF "/" FOLDER "-host"
 
 static bool
 list_has(const char *list, const char *separators, const char *word)
@@ -158,18 +159,33 @@ add_version_1(struct cgroup_host *host, const struct mount_line *mount, const ch
 static void
 move_to_leaf(const char *folder)
 {
-	char path[CGROUP_PATH_MAX + 64], pids[4096];
-	ssize_t n = cgroup_read_file(folder, "cgroup.procs", pids, sizeof pids);
-	snprintf(path, sizeof path, "%s/" FOLDER "-host", folder);
-	if (n <= 0 || (mkdir(path, 0755) != 0 && errno != EEXIST))
+	char path[CGROUP_PATH_MAX + 64], pid[32];
+	snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+	FILE *processes = fopen(path, "re");
+	if (processes == NULL)
 		return;
-	int leaf = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (leaf < 0)
-		return;
-	char *save = NULL;
-	for (char *pid = strtok_r(pids, "\n", &save); pid != NULL; pid = strtok_r(NULL, "\n", &save))
+	snprintf(path, sizeof path, "%s" LEAF, folder);
+	int leaf = -1;
+	while (fgets(pid, sizeof pid, processes) != NULL) {
+		if (leaf < 0 && (mkdir(path, 0755) == 0 || errno == EEXIST))
+			leaf = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (leaf < 0)
+			break;
+		pid[strcspn(pid, "\n")] = 0;
 		cgroup_write(leaf, "cgroup.procs", pid);
-	close(leaf);
+	}
+	if (leaf >= 0)
+		close(leaf);
+	fclose(processes);
+}
+
+/* Whoever started us may have been moved to a leaf by a former server, and we were born there: our place is above it. */
+static void
+leave_leaf(const struct mount_line *mount, char *folder)
+{
+	size_t top = strlen(mount->point), length = strlen(folder), leaf = sizeof LEAF - 1;
+	while (length >= top + leaf && strcmp(folder + length - leaf, LEAF) == 0)
+		folder[length -= leaf] = 0;
 }
 
 /* Turns controllers on for sub-groups; returns those that are on afterwards. Some may be on already where we may not ask. */
@@ -205,6 +221,7 @@ add_version_2(struct cgroup_host *host, const struct mount_line *mount, const ch
 		missing(host, wanted, "our own control group's path is too long or unknown", 0);
 		return;
 	}
+	leave_leaf(mount, folder);
 	if (cgroup_read_file(folder, "cgroup.controllers", text, sizeof text) > 0)
 		offered = controllers_in(text, " \n") & wanted & ~core;
 	missing(host, wanted & ~core & ~offered, "this controller is not delegated to our control group", 0);

@@ -108,6 +108,47 @@ version_2_moves_us_to_a_leaf_and_turns_controllers_on(void)
 }
 
 static void
+version_2_stays_where_it_is_when_started_from_the_leaf(void)
+{
+	struct cgroup_host host;
+	make("vl");
+	make("vl/carrel-host");
+	make("vl/user");
+	make("vl/user/carrel-host");
+	make("vl/user/carrel-host/carrel-host");
+	put_text(in("vl/user/cgroup.controllers"), "cpu memory pids\n");
+	put_text(in("vl/user/cgroup.subtree_control"), "cpu memory pids\n");
+	put_text(in("vl/user/carrel-host/cgroup.procs"), "4242\n");
+	const char *mount = "25 20 0:22 / @/vl rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+	detect(&host, with_folder(mount), "0::/user/carrel-host\n");
+	CHECK(host.parents.count == 1 && strcmp(host.parents.at[0].path, in("vl/user/carrel")) == 0);
+	CHECK(!exists(in("vl/user/carrel-host/carrel")));
+	detect(&host, with_folder(mount), "0::/user/carrel-host/carrel-host\n");
+	CHECK(host.parents.count == 1 && strcmp(host.parents.at[0].path, in("vl/user/carrel")) == 0);
+	detect(&host, with_folder(mount), "0::/carrel-host\n");
+	CHECK(host.parents.count == 1 && strcmp(host.parents.at[0].path, in("vl/carrel")) == 0);
+	/* What is above a mount cannot be seen, whatever the mount is called. */
+	detect(&host, with_folder("25 20 0:22 /user/carrel-host @/vl/carrel-host rw - cgroup2 cgroup2 rw\n"), "0::/user/carrel-host\n");
+	CHECK(host.parents.count == 1 && strcmp(host.parents.at[0].path, in("vl/carrel-host/carrel")) == 0);
+}
+
+static void
+version_2_moves_all_of_us_however_many(void)
+{
+	struct cgroup_host host;
+	char pids[8192];
+	size_t used = 0;
+	for (int pid = 10000; pid < 11000; pid++)
+		used += (size_t)snprintf(pids + used, sizeof pids - used, "%d\n", pid);
+	make("vm");
+	make("vm/carrel-host");
+	put_text(in("vm/cgroup.procs"), pids);
+	put_text(in("vm/carrel-host/cgroup.procs"), "");
+	detect(&host, with_folder("25 20 0:22 / @/vm rw - cgroup2 cgroup2 rw\n"), "0::/\n");
+	CHECK(text_is("vm/carrel-host/cgroup.procs", "10999"));
+}
+
+static void
 version_2_without_delegation_says_so(void)
 {
 	struct cgroup_host host;
@@ -273,6 +314,8 @@ main(void)
 	version_1_nests_below_our_own_group();
 	hybrid_takes_nothing_from_version_2_that_version_1_has();
 	version_2_moves_us_to_a_leaf_and_turns_controllers_on();
+	version_2_stays_where_it_is_when_started_from_the_leaf();
+	version_2_moves_all_of_us_however_many();
 	version_2_without_delegation_says_so();
 	group_of_version_2_has_its_files();
 	counters_are_read_from_both_versions();

@@ -209,7 +209,9 @@ receive_passed(struct connection *connection, void *data, size_t length)
 		char space[CMSG_SPACE(PASSED_MAX * sizeof(int))];
 	} extra;
 	struct iovec part = {data, length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
+	/* Not all of the space: where alignment left room for one more, the kernel would fill it. */
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = CMSG_LEN(PASSED_MAX * sizeof(int))};
 	ssize_t n = recvmsg(connection->source.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)

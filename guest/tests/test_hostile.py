@@ -3,6 +3,7 @@
 import os
 import random
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -71,6 +72,20 @@ class Garbage(GuestTest):
                     connection.socket.sendall(later)
                     self.assertEqual(b"bad_request", connection.collect().error[10])
                     self.wait(lambda: not alive(pid))
+
+    def test_descriptors_that_nobody_asked_for_are_closed(self):
+        with self.guest() as guest:
+            for count in (1, 5, 6, 7, 200):
+                reader, writer = os.pipe()
+                with guest.connect() as connection:
+                    socket.send_fds(connection.socket, [frame(PING)], [reader] * count)
+                    connection.expect(OK)
+                os.close(reader)
+                # A pipe says so when its last reader is gone.
+                poll = select.poll()
+                poll.register(writer, 0)
+                self.assertEqual([(writer, select.POLLERR)], poll.poll(TIMEOUT * 1000))
+                os.close(writer)
 
     def test_unknown_requests_and_versions_are_told_apart(self):
         with self.guest() as guest:

@@ -53,6 +53,10 @@ cgroup_read_file(const char *folder, const char *name, char *text, size_t size)
 		return -1;
 	ssize_t n = read(fd, text, size - 1);
 	close(fd);
+	/* What fills the buffer may end within a line, and the beginning of a process's number is another process's. */
+	if (n == (ssize_t)size - 1)
+		while (n > 0 && text[n - 1] != '\n')
+			n--;
 	text[n > 0 ? n : 0] = 0;
 	return n;
 }

@@ -102,7 +102,7 @@ void cgroup_read(const struct hierarchies *of, struct cgroup_counters *counters)
 const char *controller_name(enum controller controller);
 
 /* For the cgroup*.c files: the group that carries a controller, or NULL; a number in one of its files, after a word that
- * starts a line ("": the first); small files of a group. 0 or -1 with errno; the length read, or -1. */
+ * starts a line ("": the first); small files of a group. 0 or -1 with errno; the length of the whole lines read, or -1. */
 int cgroup_write(int directory, const char *name, const char *text);
 int cgroup_write_int(int directory, const char *name, int64_t value);
 const struct hierarchy *cgroup_carrier(const struct hierarchies *of, enum controller controller);

@@ -1,8 +1,10 @@
 /* Control groups on a fake tree: parsing of the host's tables, file layout of both versions, counters. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -240,6 +242,32 @@ freezing_writes_the_word_of_the_version_and_reads_its_answer(void)
 }
 
 static void
+nobody_is_killed_by_a_part_of_a_number(void)
+{
+	struct hierarchies group = one_group("k1", false);
+	int status = 0;
+	pid_t child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	char pids[8300], number[32];
+	int digits = snprintf(number, sizeof number, "%d", child);
+	/* Nobody has such a number; the last one goes on where what is read at once may end. */
+	for (int shift = -2; shift <= 2; shift++) {
+		size_t used = 0, until = (size_t)(8192 + shift - digits);
+		while (used + 10 <= until)
+			used += (size_t)snprintf(pids + used, sizeof pids - used, "999999999\n");
+		while (used < until)
+			pids[used++] = '\n';
+		snprintf(pids + used, sizeof pids - used, "%d9999\n", child);
+		put_text(in("k1/cgroup.procs"), pids);
+		cgroup_kill(&group);
+	}
+	kill(child, SIGTERM);
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+static void
 limits_change_in_version_2(void)
 {
 	struct hierarchies group = one_group("l2", true);
@@ -320,6 +348,7 @@ main(void)
 	group_of_version_2_has_its_files();
 	counters_are_read_from_both_versions();
 	freezing_writes_the_word_of_the_version_and_reads_its_answer();
+	nobody_is_killed_by_a_part_of_a_number();
 	limits_change_in_version_2();
 	limits_change_in_version_1();
 	nonsense_tables_are_survived();

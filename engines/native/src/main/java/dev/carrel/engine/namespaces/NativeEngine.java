@@ -19,9 +19,10 @@ import dev.carrel.spi.Text;
 import dev.carrel.spi.Volumes;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,8 +43,12 @@ final class NativeEngine implements Engine {
   private static final String VOLUME = "volume";
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
-  private static final long RECOVER_SECONDS = 2;
+  private static final Duration RECOVER = Duration.ofSeconds(2);
   private static final int MAX_MESSAGE = 500;
+
+  // What a virtual thread is told at once where any other waits for room.
+  private static final String QUEUE_FULL = "Resource temporarily unavailable";
+  private static final System.Logger LOG = System.getLogger(NativeEngine.class.getName());
 
   private final EngineSettings settings;
   private final Path runDirectory;
@@ -60,10 +65,14 @@ final class NativeEngine implements Engine {
   private @Nullable String overlayProblem;
 
   NativeEngine(EngineSettings settings) {
+    this(settings, new SpawnServer(settings));
+  }
+
+  NativeEngine(EngineSettings settings, SpawnServer server) {
     this.settings = settings;
     this.runDirectory = settings.runDirectory().toAbsolutePath().normalize();
     this.allowMissing = settings.allowMissing();
-    this.server = new SpawnServer(settings);
+    this.server = server;
   }
 
   @Override
@@ -205,21 +214,25 @@ final class NativeEngine implements Engine {
         .isPresent();
   }
 
-  /** A guest that is busy may not answer, but one that hangs up is on its way out. */
+  /**
+   * A guest that is busy may not answer or have no room for one more to ask, but one that hangs up
+   * is on its way out.
+   */
   private static boolean alive(NativeMachine machine) {
     try {
-      ping(machine, RECOVER_SECONDS);
+      ping(machine);
       return true;
     } catch (ClosedChannelException e) {
       return true;
     } catch (IOException e) {
-      return false;
+      return QUEUE_FULL.equals(e.getMessage());
     }
   }
 
-  private static void ping(NativeMachine machine, long seconds) throws IOException {
-    try (ByteChannel channel = machine.openGuest();
-        var _ = Alarm.after(Duration.ofSeconds(seconds), () -> close(channel))) {
+  private static void ping(NativeMachine machine) throws IOException {
+    try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        var _ = Alarm.after(RECOVER, () -> close(channel))) {
+      channel.connect(machine.guestAddress());
       channel.write(ByteBuffer.wrap(PING));
       ByteBuffer header = ByteBuffer.allocate(Frame.HEADER);
       while (header.hasRemaining()) {
@@ -233,7 +246,7 @@ final class NativeEngine implements Engine {
     }
   }
 
-  private static void close(ByteChannel channel) {
+  private static void close(SocketChannel channel) {
     try {
       channel.close();
     } catch (IOException e) {
@@ -266,22 +279,30 @@ final class NativeEngine implements Engine {
         throw failure("recovery", answers.getLast());
       }
       for (Frame answer : answers.subList(0, answers.size() - 1)) {
-        Sandbox sandbox = Sandbox.of(answer);
-        var machine = new NativeMachine(sandbox, server, runDirectory, known::remove);
-        if (known.contains(sandbox.id())) {
-          continue;
-        }
-        if (lives(sandbox, machine) || diedOfSomething(machine)) {
-          known.add(sandbox.id());
-          found.add(machine);
-        } else {
-          machine.destroy();
-        }
+        recover(Sandbox.of(answer)).ifPresent(found::add);
       }
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "recovery: " + e.getMessage(), e);
     }
     return found;
+  }
+
+  /** One that cannot be recovered is no reason to have none of the others. */
+  private Optional<Machine> recover(Sandbox sandbox) {
+    if (known.contains(sandbox.id())) {
+      return Optional.empty();
+    }
+    var machine = new NativeMachine(sandbox, server, runDirectory, known::remove);
+    try {
+      if (lives(sandbox, machine) || diedOfSomething(machine)) {
+        known.add(sandbox.id());
+        return Optional.of(machine);
+      }
+      machine.destroy();
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.WARNING, "cannot recover " + sandbox.id(), e);
+    }
+    return Optional.empty();
   }
 
   @Override

@@ -77,7 +77,11 @@ final class NativeMachine implements Machine {
 
   @Override
   public ByteChannel openGuest() throws IOException {
-    return SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("guest.sock")));
+    return SocketChannel.open(guestAddress());
+  }
+
+  UnixDomainSocketAddress guestAddress() {
+    return UnixDomainSocketAddress.of(folder.resolve("guest.sock"));
   }
 
   @Override

@@ -62,6 +62,8 @@ final class OciEngine implements Engine {
   private final Probe probe;
   private final OverlayProbe overlay = new OverlayProbe();
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
+  // Of starts that failed and could not be cleaned up after.
+  private final Set<SandboxId> unswept = ConcurrentHashMap.newKeySet();
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
 
@@ -140,6 +142,10 @@ final class OciEngine implements Engine {
     requireShort(folder.socket());
     boolean fresh = known.add(id);
     try {
+      if (unswept.contains(id)) {
+        remains.sweep(folder);
+        unswept.remove(id);
+      }
       Files.createDirectories(runDirectory, MachineFolder.OURS);
       folder.make(unnumbered(spec, OptionalInt.empty()));
     } catch (IOException e) {
@@ -321,6 +327,7 @@ final class OciEngine implements Engine {
       remains.sweep(folder);
       known.remove(folder.id());
     } catch (IOException e) {
+      unswept.add(folder.id());
       failure.addSuppressed(e);
     }
   }

@@ -1,8 +1,14 @@
 package dev.carrel.engine.oci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.EngineSettings;
+import dev.carrel.spi.Limits;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.RootImage;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,6 +23,13 @@ import org.junit.jupiter.api.io.TempDir;
 final class OciRecoveryTest {
   private static final String LIMITS =
       "memory=268435456\ncpus=1\npids=64\ndisk=268435456\nopen-files=256\n";
+
+  private static final MachineSpec SPEC =
+      new MachineSpec(
+          new RootImage.Host(),
+          new Limits(DataSize.ofMebibytes(256), 1, 64, DataSize.ofMebibytes(64), 256),
+          null,
+          null);
 
   @TempDir private Path temporary;
 
@@ -78,6 +91,24 @@ final class OciRecoveryTest {
     new Remains(new Companion(OciRuntime.RUNC, temporary, temporary, temporary)).sweep(folder);
 
     assertThat(folder.path()).doesNotExist();
+  }
+
+  @Test
+  void whatAFailedStartCouldNotCleanUpIsNotInTheWayOfTheNext() throws IOException {
+    SandboxId id = SandboxId.random();
+    Path folder = temporary.resolve(id.value());
+    Path heldByTheRuntime = Files.createDirectories(temporary.resolve("runc").resolve(id.value()));
+    OciEngine engine = engine();
+
+    // There is no guest to be started, nor to let the runtime delete anything.
+    assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> engine.start(id, SPEC));
+    assertThat(folder).exists();
+    Files.delete(heldByTheRuntime);
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> engine.start(id, SPEC))
+        .withMessageNotContaining("cannot make");
+    assertThat(folder).doesNotExist();
   }
 
   private Path folder(SandboxId id, String state) throws IOException {

@@ -73,7 +73,7 @@ blank_open(struct spawn *spawn)
 		closedir(entries);
 	/* Its process has ended with the server whose it was. The slot may be a sandbox's by now. */
 	if (spawn->blank.slot >= 0)
-		id_pool_release_of(&spawn->ids, spawn->blank.slot, spawn->run, NAME);
+		id_pool_release(&spawn->ids, spawn->blank.slot, spawn->run, NAME);
 	forget(spawn);
 }
 
@@ -263,7 +263,7 @@ blank_drop(struct spawn *spawn)
 		return; /* the ids are its own until it is gone */
 	if (blank->pidfd >= 0)
 		close(blank->pidfd);
-	id_pool_release(&spawn->ids, blank->slot);
+	id_pool_release(&spawn->ids, blank->slot, spawn->run, NAME);
 	forget(spawn);
 }
 

@@ -389,7 +389,7 @@ clear_away(struct spawn *spawn, int index)
 	folder_of(spawn, box->id, folder, sizeof folder);
 	if (!state_remove(folder))
 		return false;
-	id_pool_release(&spawn->ids, box->slot);
+	id_pool_release(&spawn->ids, box->slot, spawn->run, box->id);
 	boxes_settled(spawn, index);
 	if (box->template)
 		zygotes_on_box(spawn, index, false);

@@ -14,6 +14,7 @@
 #include "syscalls.h"
 
 #define RANGE 65536u
+#define OWNER_SIZE (HOST_PATH_MAX + ID_MAX)
 #define SLICE 4u /* ids: root, carrel, nobody, and one spare */
 
 /* True when our own user namespace has all ids of the stretch. */
@@ -114,43 +115,73 @@ lock_registry(const struct id_pool *pool)
 	return folder;
 }
 
+/* Who has a slot, by its link; "": nobody. */
+static void
+read_holder(int registry, int slot, char held[OWNER_SIZE])
+{
+	char name[16];
+	snprintf(name, sizeof name, "%d", slot);
+	ssize_t length = readlinkat(registry, name, held, OWNER_SIZE - 1);
+	held[length > 0 ? length : 0] = 0;
+}
+
+/* Under the lock, so that of two who find the same link leading nowhere one has it. */
+static bool
+take(int registry, int slot, const char *owner)
+{
+	char name[16], held[OWNER_SIZE];
+	snprintf(name, sizeof name, "%d", slot);
+	if (symlinkat(owner, registry, name) == 0)
+		return true;
+	if (errno != EEXIST)
+		return false;
+	read_holder(registry, slot, held);
+	return held[0] != 0 && faccessat(AT_FDCWD, held, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT
+	       && unlinkat(registry, name, 0) == 0 && symlinkat(owner, registry, name) == 0;
+}
+
 int
 id_pool_claim(const struct id_pool *pool, const char *run, const char *id)
 {
 	static int next;
-	char owner[HOST_PATH_MAX + ID_MAX], name[16], held[HOST_PATH_MAX + ID_MAX];
+	char owner[OWNER_SIZE];
 	if (pool->map == MAP_SINGLE)
 		return 0;
-	int folder = lock_registry(pool);
-	if (folder < 0)
+	int registry = lock_registry(pool);
+	if (registry < 0)
 		return -1;
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
 	int slot = -1;
-	for (int i = 0; i < pool->slots && slot < 0; i++) {
-		int candidate = (next + i) % pool->slots;
-		snprintf(name, sizeof name, "%d", candidate);
-		if (symlinkat(owner, folder, name) == 0) {
-			slot = candidate;
-			continue;
-		}
-		ssize_t length = errno == EEXIST ? readlinkat(folder, name, held, sizeof held - 1) : -1;
-		if (length <= 0)
-			continue;
-		held[length] = 0;
-		if (faccessat(AT_FDCWD, held, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT && unlinkat(folder, name, 0) == 0
-			&& symlinkat(owner, folder, name) == 0)
-			slot = candidate;
-	}
-	close(folder);
+	for (int i = 0; i < pool->slots && slot < 0; i++)
+		if (take(registry, (next + i) % pool->slots, owner))
+			slot = (next + i) % pool->slots;
+	close(registry);
 	if (slot >= 0)
 		next = slot + 1;
 	return slot;
 }
 
 bool
+id_pool_keep(const struct id_pool *pool, int slot, const char *run, const char *id)
+{
+	char owner[OWNER_SIZE], held[OWNER_SIZE];
+	int registry = lock_registry(pool);
+	if (registry < 0)
+		return false;
+	snprintf(owner, sizeof owner, "%s/%s", run, id);
+	bool ours = take(registry, slot, owner);
+	if (!ours) {
+		read_holder(registry, slot, held);
+		ours = strcmp(held, owner) == 0;
+	}
+	close(registry);
+	return ours;
+}
+
+bool
 id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id)
 {
-	char owner[HOST_PATH_MAX + ID_MAX], path[96], fresh[100];
+	char owner[OWNER_SIZE], path[96], fresh[100];
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
 	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
 	snprintf(fresh, sizeof fresh, "%s.new", path);
@@ -159,25 +190,18 @@ id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *
 }
 
 void
-id_pool_release(const struct id_pool *pool, int slot)
+id_pool_release(const struct id_pool *pool, int slot, const char *run, const char *id)
 {
-	char path[96];
-	if (pool->map == MAP_SINGLE || slot < 0)
+	char owner[OWNER_SIZE], name[16], held[OWNER_SIZE];
+	int registry = pool->map == MAP_SINGLE || slot < 0 ? -1 : lock_registry(pool);
+	if (registry < 0)
 		return;
-	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
-	unlink(path);
-}
-
-void
-id_pool_release_of(const struct id_pool *pool, int slot, const char *run, const char *id)
-{
-	char owner[HOST_PATH_MAX + ID_MAX], path[96], held[HOST_PATH_MAX + ID_MAX];
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
-	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
-	ssize_t length = readlink(path, held, sizeof held - 1);
-	held[length > 0 ? length : 0] = 0;
+	snprintf(name, sizeof name, "%d", slot);
+	read_holder(registry, slot, held);
 	if (strcmp(held, owner) == 0)
-		id_pool_release(pool, slot);
+		unlinkat(registry, name, 0);
+	close(registry);
 }
 
 void

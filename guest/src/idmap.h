@@ -27,9 +27,10 @@ void id_pool_detect(struct id_pool *pool, uint32_t base);
 int id_pool_claim(const struct id_pool *pool, const char *run, const char *id);
 /* Makes a slot that is ours that of another folder of ours. */
 bool id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id);
-void id_pool_release(const struct id_pool *pool, int slot);
-/* The same, if it is that of this folder. */
-void id_pool_release_of(const struct id_pool *pool, int slot, const char *run, const char *id);
+/* Takes the slot that <run>/<id> had, if nobody else has it by now: the registry does not outlive the host's run, folders may. */
+bool id_pool_keep(const struct id_pool *pool, int slot, const char *run, const char *id);
+/* Gives a slot of <run>/<id> back. If the folder went first, it may be another's already, and stays that. */
+void id_pool_release(const struct id_pool *pool, int slot, const char *run, const char *id);
 
 /* Says in the measures what ids a sandbox of this pool has. */
 void id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures);

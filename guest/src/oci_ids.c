@@ -18,6 +18,8 @@
 
 static struct id_pool pool;
 static int slot = -1;
+static char run[HOST_PATH_MAX];
+static const char *id;
 
 int
 oci_ids_main(void)
@@ -33,13 +35,13 @@ oci_ids_main(void)
 static bool
 claim(const char *folder, struct failure *failure)
 {
-	char run[HOST_PATH_MAX];
-	const char *id = strrchr(folder, '/');
+	const char *name = strrchr(folder, '/');
 	id_pool_detect(&pool, 0);
-	if (id == NULL || pool.map != MAP_SLICE)
+	if (name == NULL || pool.map != MAP_SLICE)
 		return give_up(failure, KIND_ISOLATION, "uid-range", 0, "%s", pool.reason);
-	snprintf(run, sizeof run, "%.*s", (int)(id - folder), folder);
-	slot = id_pool_claim(&pool, run, id + 1);
+	snprintf(run, sizeof run, "%.*s", (int)(name - folder), folder);
+	id = name + 1;
+	slot = id_pool_claim(&pool, run, id);
 	return slot >= 0 || give_up(failure, KIND_ENGINE, "uid-range", errno, "all of the user's subordinate ids are in use");
 }
 
@@ -119,5 +121,5 @@ oci_share_folder(const char *path, struct failure *failure)
 void
 oci_leave_ids(void)
 {
-	id_pool_release(&pool, slot);
+	id_pool_release(&pool, slot, run, id);
 }

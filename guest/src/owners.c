@@ -85,7 +85,7 @@ owner_of(struct spawn *spawn, const char *image)
 		owner->used = true;
 		return id_of(spawn, owner);
 	}
-	id_pool_release(&spawn->ids, owner->slot);
+	id_pool_release(&spawn->ids, owner->slot, spawn->run, name);
 	unlink(path);
 	*strrchr(path, '/') = 0;
 	rmdir(path);
@@ -100,7 +100,7 @@ forget(struct spawn *spawn, const char *name, int slot)
 	unlink(path);
 	*strrchr(path, '/') = 0;
 	if (rmdir(path) == 0)
-		id_pool_release(&spawn->ids, slot);
+		id_pool_release(&spawn->ids, slot, spawn->run, name);
 }
 
 static void
@@ -121,9 +121,11 @@ adopt(struct spawn *spawn, const char *name)
 		owner->slot = (int)strtol(text, &rest, 10);
 		snprintf(owner->image, sizeof owner->image, "%.*s", HOST_PATH_MAX - 1, *rest == ' ' ? rest + 1 : "?");
 		name_of(owner->image, expected);
-		owner->used = strcmp(expected, name) == 0 && owner->slot >= 0 && owner->slot < spawn->ids.slots;
+		owner->used = strcmp(expected, name) == 0 && owner->slot >= 0 && owner->slot < spawn->ids.slots
+			&& id_pool_keep(&spawn->ids, owner->slot, spawn->run, name);
 	}
-	/* A crash between the folder and its text: nothing was made with it yet, and the slot is free with the folder. */
+	/* A crash between the folder and its text: nothing was made with it yet, and the slot is free with the folder. Or the host
+	 * has started again, so that nothing of it runs, and somebody else was faster. */
 	if (owner != NULL && !owner->used)
 		forget(spawn, name, -1);
 }

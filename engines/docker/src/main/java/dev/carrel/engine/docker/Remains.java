@@ -52,10 +52,10 @@ final class Remains {
         throw new IOException("a loop device does not let go of " + volume);
       }
     }
-    folder.remove();
     if (state.isPresent() && state.get().base().isPresent()) {
-      IdRanges.release(state.get().base().getAsInt());
+      IdRanges.release(state.get().base().getAsInt(), folder.path());
     }
+    folder.remove();
   }
 
   /** gVisor is asked by the daemon to end, and answers only where nothing stopped or froze it. */

@@ -1,12 +1,16 @@
 package dev.carrel.engine.host;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Which ids of this host a machine has. One folder per host says who holds which range, in links to
@@ -19,21 +23,52 @@ public final class IdRanges {
   /** Above what the engine {@code native} gives out. */
   private static final int BASE = 0x6000_0000;
 
-  private static final int SLOTS = 8191;
-  private static final Path REGISTRY = Path.of("/run/carrel-ids");
+  private static final IdRanges HOST = new IdRanges(Path.of("/run/carrel-ids"), 8191);
 
-  private IdRanges() {}
+  /** A lock on a file is that of the whole process. */
+  private static final ReentrantLock TURN = new ReentrantLock();
 
-  /** The first id of a range that is nobody else's as long as the folder exists. */
+  private final Path registry;
+  private final int slots;
+
+  IdRanges(Path registry, int slots) {
+    this.registry = registry;
+    this.slots = slots;
+  }
+
+  /** The first id of a range that is nobody else's until it is released or the folder is gone. */
   public static int claim(Path machineFolder) throws IOException {
-    if (!Files.isDirectory(REGISTRY)) {
-      Files.createDirectories(
-          REGISTRY,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    return HOST.take(machineFolder);
+  }
+
+  /**
+   * Gives a range back that nobody uses any more, unless it is another's by now. Before the folder
+   * is removed: from then on it may become another's at any moment.
+   */
+  public static void release(int base, Path machineFolder) throws IOException {
+    HOST.giveBack(base, machineFolder);
+  }
+
+  /** Alone, so that of two who find the same link leading nowhere one has it. */
+  int take(Path machineFolder) throws IOException {
+    Files.createDirectories(
+        registry,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    TURN.lock();
+    try (FileChannel file =
+            FileChannel.open(
+                registry.resolve("oci.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileLock _ = file.lock()) {
+      return takeFree(machineFolder);
+    } finally {
+      TURN.unlock();
     }
-    int start = ThreadLocalRandom.current().nextInt(SLOTS);
-    for (int i = 0; i < SLOTS; i++) {
-      int slot = (start + i) % SLOTS;
+  }
+
+  private int takeFree(Path machineFolder) throws IOException {
+    int start = ThreadLocalRandom.current().nextInt(slots);
+    for (int i = 0; i < slots; i++) {
+      int slot = (start + i) % slots;
       Path link = link(slot);
       if (takes(link, machineFolder)) {
         return BASE + slot * RANGE;
@@ -42,15 +77,18 @@ public final class IdRanges {
         return BASE + slot * RANGE;
       }
     }
-    throw new IOException("all " + SLOTS + " ranges of ids are in use");
+    throw new IOException("all " + slots + " ranges of ids are in use");
   }
 
-  public static void release(int base) throws IOException {
-    Files.deleteIfExists(link((base - BASE) / RANGE));
+  void giveBack(int base, Path machineFolder) throws IOException {
+    Path link = link((base - BASE) / RANGE);
+    if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(machineFolder)) {
+      Files.deleteIfExists(link);
+    }
   }
 
-  private static Path link(int slot) {
-    return REGISTRY.resolve("oci-" + slot);
+  private Path link(int slot) {
+    return registry.resolve("oci-" + slot);
   }
 
   private static boolean takes(Path link, Path owner) throws IOException {

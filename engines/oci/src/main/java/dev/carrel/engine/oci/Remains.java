@@ -62,10 +62,10 @@ final class Remains {
         && !await(() -> !LoopDevices.hold(companion.image(volume)))) {
       throw new IOException("a loop device does not let go of " + volume);
     }
-    folder.remove();
     if (state.isPresent() && state.get().base().isPresent()) {
-      IdRanges.release(state.get().base().getAsInt());
+      IdRanges.release(state.get().base().getAsInt(), folder.path());
     }
+    folder.remove();
   }
 
   /**

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class Forwarding {
   private static final Set<String> REPEATABLE = Set.of("GET", "HEAD", "OPTIONS");
   private static final Pattern STATUS = Pattern.compile("[1-5][0-9]{2}");
+  private static final Duration ALL_SENT = Duration.ofMillis(500);
 
   private final Session session;
   private final Wire client;
@@ -193,7 +195,9 @@ final class Forwarding {
       return false;
     }
     Thread body = exchange.body();
-    if (body != null && body.isAlive()) {
+    // Who has sent the last byte is not over yet when a quick server answers: hanging up then would
+    // break a promise to the client, whose next request may be one that nobody repeats.
+    if (body != null && !body.join(ALL_SENT)) {
       // The server has answered before it had heard all: who sends the body learns it this way.
       upstream.drop(server);
       body.join(HttpSide.LAST_WORDS);

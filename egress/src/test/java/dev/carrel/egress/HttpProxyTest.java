@@ -243,6 +243,16 @@ final class HttpProxyTest {
     }
   }
 
+  /** A quick server answers before the thread that has sent it the last byte is over. */
+  @Test
+  void whoWasNotToldOtherwiseMaySendAnother() throws IOException {
+    try (Client client = fixture.connect()) {
+      for (int i = 0; i < 1000; i++) {
+        post(client, i);
+      }
+    }
+  }
+
   @Test
   void whoIsAnsweredWhileSendingCanReadIt() throws Exception {
     byte[] body = new byte[200_000];
@@ -352,6 +362,17 @@ final class HttpProxyTest {
     assertThat(fixture.ask(absolute("169.254.169.254"))).contains("egress_address", "metadata");
     assertThat(fixture.ask(absolute("[fd00:ec2::254]"))).contains("egress_address", "unique local");
     assertThat(fixture.echoed).isEmpty();
+  }
+
+  private void post(Client client, int turn) throws IOException {
+    String host = fixture.web(ProxyFixture.WEB);
+    client.send(
+        "POST http://%s/ HTTP/1.1\r\nHost: %s\r\nContent-Length: 1\r\n\r\nx".formatted(host, host));
+    assertThat(client.until("\r\n\r\n"))
+        .as("request " + turn)
+        .startsWith("HTTP/1.1 200")
+        .doesNotContain("Connection: close");
+    assertThat(client.text(10)).isEqualTo("you sent 1");
   }
 
   private static String absolute(String host) {

@@ -147,11 +147,19 @@ final class Session implements Runnable {
                   } catch (IOException | InterruptedException e) {
                     LOG.debug("{} of {} ended: {}", what, gate.sandbox(), e.toString());
                     close();
+                  } finally {
+                    // What has ended uses no connection any more, and would keep what it used.
+                    threads.remove(Thread.currentThread());
                   }
                 });
     threads.add(thread);
     thread.start();
     return thread;
+  }
+
+  /** Its own and those beside it that have not ended. */
+  int threads() {
+    return threads.size();
   }
 
   /** Something that ends when its connections do. */

@@ -254,6 +254,18 @@ final class HttpProxyTest {
   }
 
   @Test
+  void aConnectionKeepsNothingOfTheRequestsBefore() throws IOException {
+    try (Client client = fixture.connect()) {
+      for (int i = 0; i < 100; i++) {
+        post(client, i);
+      }
+      assertThat(fixture.gate().sessions())
+          .singleElement()
+          .satisfies(session -> assertThat(session.threads()).isLessThanOrEqualTo(2));
+    }
+  }
+
+  @Test
   void whoIsAnsweredWhileSendingCanReadIt() throws Exception {
     byte[] body = new byte[200_000];
     var over = new CountDownLatch(1);

@@ -211,10 +211,10 @@ public final class Fetch {
     return new Wire(tls, ByteBuffer.allocate(Buffers.SIZE));
   }
 
-  private static HttpHead head(Wire wire) throws IOException, RefusedException {
-    HttpHead head = Forwarding.readAnswer(wire);
+  private static HttpHead head(Gate gate, Wire wire) throws IOException, RefusedException {
+    HttpHead head = Forwarding.readAnswer(wire, gate::receive);
     while (head != null && head.start().get(1).startsWith("1")) {
-      head = Forwarding.readAnswer(wire);
+      head = Forwarding.readAnswer(wire, gate::receive);
     }
     if (head == null) {
       throw new IOException("there was no answer");
@@ -224,7 +224,7 @@ public final class Fetch {
 
   private static Answer save(Gate gate, Wire wire, WritableByteChannel into)
       throws IOException, RefusedException {
-    HttpHead head = head(wire);
+    HttpHead head = head(gate, wire);
     int status = Integer.parseInt(head.start().get(1));
     Framing framing = head.framing();
     if (status == 200) {
@@ -240,7 +240,7 @@ public final class Fetch {
   }
 
   private static Answer read(Gate gate, Wire wire, int most) throws IOException, RefusedException {
-    HttpHead head = head(wire);
+    HttpHead head = head(gate, wire);
     String status = head.start().get(1);
     String type = first(head, "Content-Type");
     List<String> locations = head.values("Location");

@@ -32,7 +32,7 @@ final class Forwarding {
   /**
    * One exchange; true when the client may send another.
    *
-   * @throws RefusedException when nothing of an answer has been passed on
+   * @throws RefusedException when nothing of an answer has been passed on, but interim ones
    */
   boolean forward(HttpRequest request) throws IOException, InterruptedException, RefusedException {
     Exchange exchange = null;
@@ -103,7 +103,7 @@ final class Forwarding {
       if (request.framing().hasBody()) {
         body = session.start("body", () -> sendBody(request, server));
       }
-      answer = readAnswer(server);
+      answer = readAnswer(server, session.in());
     } catch (IOException e) {
       answer = null;
     } catch (RefusedException e) {
@@ -143,25 +143,34 @@ final class Forwarding {
     }
   }
 
-  static @Nullable HttpHead readAnswer(Wire server) throws IOException, RefusedException {
+  /**
+   * The head of an answer; null when the server hung up.
+   *
+   * @param in counts it: a server may say in heads what it is not to say in bodies
+   */
+  static @Nullable HttpHead readAnswer(Wire server, Bodies.Meter in)
+      throws IOException, RefusedException {
     HttpHead answer;
     try {
       answer = HttpHead.read(server);
     } catch (RefusedException e) {
       throw new RefusedException(Reason.UNREACHABLE, "the answer is not HTTP: " + e.message());
     }
-    if (answer != null
-        && (answer.start().size() < 2
-            || !answer.start().get(0).matches("HTTP/1\\.[01]")
-            || !STATUS.matcher(answer.start().get(1)).matches()
-            // Nobody was asked to change the protocol.
-            || answer.start().get(1).equals("101"))) {
+    if (answer == null) {
+      return null;
+    }
+    in.pass(answer.size());
+    if (answer.start().size() < 2
+        || !answer.start().get(0).matches("HTTP/1\\.[01]")
+        || !STATUS.matcher(answer.start().get(1)).matches()
+        // Nobody was asked to change the protocol.
+        || answer.start().get(1).equals("101")) {
       throw new RefusedException(Reason.UNREACHABLE, "the answer is not HTTP");
     }
     return answer;
   }
 
-  /** From here on something of the answer has been passed on: failing is hanging up. */
+  /** Once something of the answer itself has been passed on, failing is hanging up. */
   private boolean relay(HttpRequest request, Exchange exchange)
       throws IOException, InterruptedException, RefusedException {
     Wire server = exchange.server();
@@ -170,7 +179,7 @@ final class Forwarding {
       if (request.version() > 0) {
         client.write(head(answer, ""));
       }
-      answer = readAnswer(server);
+      answer = readAnswer(server, session.in());
       if (answer == null) {
         return false;
       }

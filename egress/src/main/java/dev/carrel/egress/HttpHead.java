@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * can read them differently: lines end in CR LF, no folding, no blanks around names, no controls.
  *
  * @param start the three parts of the start line
+ * @param size in bytes, as it was read
  */
-record HttpHead(List<String> start, List<Field> fields) {
+record HttpHead(List<String> start, List<Field> fields, int size) {
   private static final int MAX_BYTES = 48 * 1024;
   private static final int MAX_FIELDS = 200;
   private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
@@ -113,7 +114,7 @@ record HttpHead(List<String> start, List<Field> fields) {
       }
       fields.add(new Field(name, trim(lines[i].substring(colon + 1))));
     }
-    return new HttpHead(List.of(lines[0].split(" ", 3)), List.copyOf(fields));
+    return new HttpHead(List.of(lines[0].split(" ", 3)), List.copyOf(fields), text.length());
   }
 
   private static String trim(String value) {

@@ -1,13 +1,17 @@
 package dev.carrel.egress;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.egress.ProxyFixture.Client;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -262,6 +266,33 @@ final class HttpProxyTest {
       assertThat(fixture.gate().sessions())
           .singleElement()
           .satisfies(session -> assertThat(session.threads()).isLessThanOrEqualTo(2));
+    }
+  }
+
+  @Test
+  void headsOfAnswersAreCountedAsBodiesAre() throws Exception {
+    String hint = "HTTP/1.1 103 Early Hints\r\nX: " + "x".repeat(40_000) + "\r\n\r\n";
+    String answers = hint.repeat(10) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    var left = new CountDownLatch(2);
+    try (var site = ServerSocketChannel.open()) {
+      site.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answerBadly(site, answers, left));
+      String host = ProxyFixture.WEB + ":" + site.socket().getLocalPort();
+      Policy policy = Policy.NOTHING.withAllow(List.of(Rule.parse(host)));
+      fixture.gate().policy(policy.withBudget(100_000, 0));
+      String got = fixture.ask("GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(host, host));
+      assertThat(got.length()).isLessThan(100_000);
+      assertThat(got).startsWith("HTTP/1.1 103").contains("HTTP/1.1 403 Egress budget");
+      assertThat(fixture.gate().received()).isBetween(100_000L, 150_000L);
+      assertThat(fixture.decisions.getLast().reason()).isEqualTo(Reason.BUDGET);
+
+      Gate own = fixture.proxy().inner("own", _ -> {});
+      own.policy(policy.withBudget(100_000, 0));
+      Fetch fetch = fixture.proxy().fetch(new TlsEnds(Path.of("unused"), List.of()));
+      assertThatExceptionOfType(FetchException.class)
+          .isThrownBy(() -> fetch.get(own, URI.create("http://" + host), 1, Duration.ofSeconds(30)))
+          .matches(FetchException::denied);
+      assertThat(left.await(30, TimeUnit.SECONDS)).isTrue();
     }
   }
 

@@ -76,6 +76,18 @@ final class Addresses {
     }
   }
 
+  /** As {@link #require}, whatever the operator opened. */
+  static void requireInternet(Target target, InetAddress address) throws RefusedException {
+    Optional<String> what = special(address);
+    if (what.isPresent()) {
+      throw new RefusedException(
+          Reason.ADDRESS,
+          ("%s is at %s, which is %s; without a sandbox whose policy names it,"
+                  + " only the internet is reached")
+              .formatted(target, address.getHostAddress(), what.get()));
+    }
+  }
+
   private boolean open(Target target, InetAddress address) {
     return openRanges.stream().anyMatch(range -> range.contains(address))
         || openHosts.stream()

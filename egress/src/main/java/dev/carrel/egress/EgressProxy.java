@@ -126,9 +126,12 @@ public final class EgressProxy implements AutoCloseable {
     }
   }
 
-  /** A gate for what the server itself asks for; nobody comes in through it. */
+  /**
+   * A gate for what the server itself asks for; nobody comes in through it. What the operator
+   * opened beside the internet it reaches only where a rule of its policy names it.
+   */
   public Gate inner(String name, Gate.Witness witness) {
-    return new Gate(name, null, null, witness);
+    return new Gate(name, witness);
   }
 
   /** The server's own requests. */

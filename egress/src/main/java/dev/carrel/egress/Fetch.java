@@ -99,8 +99,7 @@ public final class Fetch {
   public static boolean within(List<Rule> rules, URI uri) {
     try {
       Target target = asked(uri, isSecure(uri)).target();
-      return rules.stream()
-          .anyMatch(rule -> rule.hosts().matches(target.host()) && rule.suitsPort(target.port()));
+      return rules.stream().anyMatch(rule -> rule.names(target));
     } catch (IllegalArgumentException e) {
       return false;
     }

@@ -26,6 +26,7 @@ public final class Gate implements AutoCloseable {
   private final Witness witness;
   private final @Nullable Path socket;
   private final @Nullable ServerSocketChannel listener;
+  private final boolean reachesOpened;
   private final Set<Session> sessions = ConcurrentHashMap.newKeySet();
   private final LongAdder sent = new LongAdder();
   private final LongAdder received = new LongAdder();
@@ -61,6 +62,16 @@ public final class Gate implements AutoCloseable {
     this.socket = socket;
     this.listener = listener;
     this.witness = witness;
+    this.reachesOpened = true;
+  }
+
+  /** The server's own, which nobody comes in through. */
+  Gate(String name, Witness witness) {
+    this.sandbox = name;
+    this.socket = null;
+    this.listener = null;
+    this.witness = witness;
+    this.reachesOpened = false;
   }
 
   /** What the sandbox is called in messages. */
@@ -139,6 +150,14 @@ public final class Gate implements AutoCloseable {
   /** Bytes that came in through this gate. */
   public long received() {
     return received.sum();
+  }
+
+  /**
+   * Whether what the operator opened beside the internet is open to it: to a sandbox by whatever
+   * lets it pass, to the server itself, which asks for anybody, only where a rule names it.
+   */
+  boolean reachesOpened(Target target) {
+    return reachesOpened || policy.allow().stream().anyMatch(rule -> rule.names(target));
   }
 
   @Nullable ServerSocketChannel listener() {

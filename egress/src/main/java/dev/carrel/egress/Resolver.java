@@ -59,16 +59,27 @@ final class Resolver implements AutoCloseable {
   List<InetAddress> resolve(Gate gate, Target target)
       throws RefusedException, InterruptedException {
     List<InetAddress> fixed = pinned.get(target.host());
+    if (!gate.reachesOpened(target)) {
+      List<InetAddress> found = fixed == null ? find(gate, target.host()) : fixed;
+      for (InetAddress address : found) {
+        Addresses.requireInternet(target, address);
+      }
+      return found;
+    }
     if (fixed != null) {
       return fixed;
     }
-    Optional<InetAddress> literal = target.host().address();
-    List<InetAddress> found =
-        literal.isPresent() ? List.of(literal.get()) : lookUp(gate, target.host());
+    List<InetAddress> found = find(gate, target.host());
     for (InetAddress address : found) {
       addresses.require(target, address);
     }
     return found;
+  }
+
+  private List<InetAddress> find(Gate gate, Host host)
+      throws RefusedException, InterruptedException {
+    Optional<InetAddress> literal = host.address();
+    return literal.isPresent() ? List.of(literal.get()) : lookUp(gate, host);
   }
 
   private List<InetAddress> lookUp(Gate gate, Host host)

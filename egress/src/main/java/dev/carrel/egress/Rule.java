@@ -64,6 +64,11 @@ public record Rule(HostPattern hosts, Set<String> methods, List<String> paths) {
     return !methods.isEmpty() || !paths.isEmpty();
   }
 
+  /** Whether it is about this place, whatever is asked there. */
+  boolean names(Target target) {
+    return hosts.matches(target.host()) && suitsPort(target.port());
+  }
+
   boolean suitsPort(int port) {
     return hosts.port() == 0 ? port == 80 || port == 443 : port == hosts.port();
   }

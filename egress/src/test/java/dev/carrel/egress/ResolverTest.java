@@ -64,6 +64,30 @@ final class ResolverTest {
   }
 
   @Test
+  void whatTheOperatorOpenedIsOpenToTheServerOnlyWhereARuleNamesIt() throws Exception {
+    var opened = new Addresses(List.of(), List.of(AddressRange.parse("10.1.0.0/16")));
+    var pinned =
+        Map.of(
+            Host.parse("mirror.example"), List.of(InetAddress.ofLiteral("10.2.0.1")),
+            Host.parse("fast.example"), List.of(InetAddress.ofLiteral("93.184.216.34")));
+    var server = new Gate("server", _ -> {});
+    Policy all = Policy.NOTHING.withMode(Policy.Mode.OBSERVE);
+    server.policy(all);
+    try (var resolver = new Resolver(pinned, opened, answering(List.of()))) {
+      for (String inner : List.of("10.1.2.3:9200", "mirror.example:9200")) {
+        Target target = Target.parse(inner, 0);
+        assertThat(refusal(resolver, server, target)).isEqualTo(Reason.ADDRESS);
+        server.policy(all.withAllow(List.of(Rule.parse(inner))));
+        assertThat(resolver.resolve(server, target)).hasSize(1);
+        server.policy(all.withAllow(List.of(Rule.parse(inner.replace("9200", "9201")))));
+        assertThat(refusal(resolver, server, target)).isEqualTo(Reason.ADDRESS);
+        server.policy(all);
+      }
+      assertThat(resolver.resolve(server, Target.parse("fast.example:80", 0))).hasSize(1);
+    }
+  }
+
+  @Test
   void theHostsOwnSearchDomainsAreNotTried() throws Exception {
     try (var resolver =
         new Resolver(Map.of(), ADDRESSES, answering(List.of(List.of("93.184.216.34"))))) {

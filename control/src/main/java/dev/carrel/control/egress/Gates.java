@@ -102,8 +102,7 @@ public final class Gates implements WayOut, AutoCloseable {
       this.proxy = new EgressProxy(settings.proxy(), presets);
       TokenSettings overTcp = settings.tokens();
       this.fetch = proxy.fetch(trust.ends());
-      this.own = proxy.inner("server", _ -> {});
-      own.policy(EVERYWHERE);
+      this.own = inner(proxy, List.of());
       this.tokens = overTcp == null ? null : new TokenGate(overTcp, proxy, this::find, audit);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the proxy in " + settings.directory(), e);
@@ -218,6 +217,21 @@ public final class Gates implements WayOut, AutoCloseable {
   /** The way out of who asks for himself and not for a sandbox. */
   public Gate ofServer() {
     return own;
+  }
+
+  /**
+   * A way out of the server's, beside that of who asks for himself.
+   *
+   * @param named what it reaches although it is not the internet, where the operator opened that
+   */
+  public Gate ofServer(List<Rule> named) {
+    return inner(proxy, named);
+  }
+
+  private static Gate inner(EgressProxy proxy, List<Rule> named) {
+    Gate gate = proxy.inner("server", _ -> {});
+    gate.policy(EVERYWHERE.withAllow(named));
+    return gate;
   }
 
   /** A sandbox's way out. */

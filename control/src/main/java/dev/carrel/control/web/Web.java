@@ -42,6 +42,7 @@ public final class Web {
   private final Gates gates;
   private final Audit audit;
   private final PageCache cache;
+  private final Gate searches;
   private final AtomicInteger turn = new AtomicInteger();
 
   public Web(
@@ -51,6 +52,8 @@ public final class Web {
     this.gates = gates;
     this.audit = audit;
     this.cache = new PageCache(clock);
+    this.searches =
+        gates.ofServer(settings.providers().stream().map(WebSettings.Provider::place).toList());
   }
 
   /**
@@ -62,7 +65,7 @@ public final class Web {
   public Fetched fetch(Caller caller, @Nullable SandboxId sandbox, String address, boolean fresh)
       throws InterruptedException {
     URI uri = WebAddress.parse(address);
-    Gate gate = gate(caller, sandbox);
+    Gate gate = gate(caller, sandbox, gates.ofServer());
     // A policy that has changed may no longer allow it: what was read under another is not known.
     var key = new PageCache.Key(gate.sandbox() + " " + gate.policy().hashCode(), uri.toString());
     Optional<Fetched> known = fresh ? Optional.<Fetched>empty() : cache.find(key);
@@ -89,7 +92,7 @@ public final class Web {
       throw SandboxException.invalid(
           "query", "must have %d to %d characters".formatted(MIN_QUERY, MAX_QUERY));
     }
-    Gate gate = gate(caller, sandbox);
+    Gate gate = gate(caller, sandbox, searches);
     List<WebSettings.Provider> providers = settings.providers();
     var failures = new ArrayList<String>();
     int first = turn.getAndIncrement();
@@ -210,7 +213,7 @@ public final class Web {
         ErrorCode.WEB_FAILED, first + " leads to more than " + MAX_HOPS + " other addresses");
   }
 
-  private Gate gate(Caller caller, @Nullable SandboxId id) {
+  private Gate gate(Caller caller, @Nullable SandboxId id, Gate ofServer) {
     if (id != null) {
       Sandbox sandbox = sandboxes.get(caller, id);
       return gates.of(sandbox);
@@ -220,7 +223,7 @@ public final class Web {
               ErrorCode.NOT_SUPPORTED, "this server reads the web only for a sandbox")
           .withHint("name one with sandbox_id; its policy must allow the host");
     }
-    return gates.ofServer();
+    return ofServer;
   }
 
   private void record(Caller caller, @Nullable SandboxId id, String action, URI uri, int status) {

@@ -1,5 +1,7 @@
 package dev.carrel.control.web;
 
+import dev.carrel.egress.Rule;
+import java.net.URI;
 import java.util.List;
 
 /**
@@ -26,6 +28,9 @@ public record WebSettings(boolean enabled, List<Provider> providers, int maxByte
       if (SearchProvider.parse(name).usual().isEmpty() && address.isEmpty()) {
         throw new IllegalArgumentException(name + " needs an address: " + name + "=URL");
       }
+      if (!address.isEmpty()) {
+        place(address);
+      }
     }
 
     /** {@code NAME} or {@code NAME=URL}. */
@@ -38,6 +43,19 @@ public record WebSettings(boolean enabled, List<Provider> providers, int maxByte
 
     SearchProvider kind() {
       return SearchProvider.parse(name);
+    }
+
+    /** Where it is, as policies name that. */
+    Rule place() {
+      return place(base());
+    }
+
+    private static Rule place(String base) {
+      String authority = URI.create(base).getRawAuthority();
+      if (authority == null) {
+        throw new IllegalArgumentException("'" + base + "' must be a whole address");
+      }
+      return Rule.parse(authority);
     }
 
     String base() {

@@ -10,6 +10,8 @@ import com.sun.net.httpserver.HttpServer;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.egress.AddressRange;
+import dev.carrel.egress.EgressSettings;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Rule;
@@ -45,6 +47,7 @@ class WebIT {
   private HttpServer server;
   private ControlFixture fixture;
   private Web web;
+  private @Nullable SandboxId reader;
 
   @BeforeEach
   void serve() throws IOException {
@@ -73,8 +76,11 @@ class WebIT {
             here,
             Host.parse(MOJEEK),
             here);
+    List<AddressRange> ranges = List.of(AddressRange.parse("127.0.0.0/8"));
+    EgressSettings proxy =
+        usual.network().proxy().withPinned(pinned).withPrivate(List.of(), ranges);
     return usual
-        .withNetwork(usual.network().withProxy(usual.network().proxy().withPinned(pinned)))
+        .withNetwork(usual.network().withProxy(proxy))
         .withWeb(
             new WebSettings(
                 true,
@@ -164,8 +170,22 @@ class WebIT {
     return bytes.toByteArray();
   }
 
+  /** For a sandbox that may read this server's pages: they are not on the internet. */
   private Fetched fetch(String url) throws InterruptedException {
-    return web.fetch(ALICE, null, url, false);
+    return web.fetch(ALICE, reader(), url, false);
+  }
+
+  private SandboxId reader() {
+    if (reader == null) {
+      reader = fixture.sandbox().id();
+      fixture.control().egress().set(ALICE, reader, allowed(SITE));
+    }
+    return reader;
+  }
+
+  private Policy allowed(String host) {
+    return Policy.NOTHING.withAllow(
+        List.of(Rule.parse(host + ":" + server.getAddress().getPort())));
   }
 
   private static void refused(ErrorCode code, ThrowingCallable call) {
@@ -181,7 +201,7 @@ class WebIT {
     assertThat(page.text()).isEqualTo("# Head\n\nWords [there](" + url(SITE, "/x") + ")");
     assertThat(page.cached()).isFalse();
     assertThat(fetch(url(SITE, "/page")).cached()).isTrue();
-    assertThat(web.fetch(ALICE, null, url(SITE, "/page"), true).cached()).isFalse();
+    assertThat(web.fetch(ALICE, reader(), url(SITE, "/page"), true).cached()).isFalse();
     assertThat(reached).containsExactly(SITE + "/page", SITE + "/page");
   }
 
@@ -209,7 +229,7 @@ class WebIT {
   void c07NothingButTheInternetIsFetched(String url) {
     String target = url.replace("PORT", Integer.toString(server.getAddress().getPort()));
     assertThatExceptionOfType(SandboxException.class)
-        .isThrownBy(() -> fetch(target))
+        .isThrownBy(() -> web.fetch(ALICE, null, target, false))
         .satisfies(
             e ->
                 assertThat(e.code())
@@ -220,7 +240,20 @@ class WebIT {
   @Test
   void c07ARedirectInwardIsNotFollowed() throws Exception {
     assertThat(fetch(url(SITE, "/inward")).redirect()).hasHost("169.254.169.254");
-    refused(ErrorCode.EGRESS_DENIED, () -> fetch("http://169.254.169.254/latest/meta-data/"));
+    refused(
+        ErrorCode.EGRESS_DENIED,
+        () -> web.fetch(ALICE, null, "http://169.254.169.254/latest/meta-data/", false));
+  }
+
+  @Test
+  void c07WhatTheOperatorOpensIsOpenToPoliciesThatNameIt() throws Exception {
+    for (String host : List.of(SITE, DUCK, "127.0.0.1")) {
+      refused(ErrorCode.EGRESS_DENIED, () -> web.fetch(ALICE, null, url(host, "/page"), false));
+    }
+    assertThat(reached).isEmpty();
+    assertThat(fetch(url(SITE, "/page")).status()).isEqualTo(200);
+    fixture.control().egress().set(ALICE, reader(), allowed("127.0.0.1"));
+    assertThat(fetch(url("127.0.0.1", "/page")).status()).isEqualTo(200);
   }
 
   @ParameterizedTest
@@ -234,12 +267,10 @@ class WebIT {
   void forASandboxItsOwnPolicyHolds() throws Exception {
     Sandbox sandbox = fixture.sandbox();
     SandboxId id = sandbox.id();
-    // What the server may read and has read does not help a sandbox that may not.
+    // What another may read and has read does not help a sandbox that may not.
     fetch(url(SITE, "/page"));
     refused(ErrorCode.EGRESS_DENIED, () -> web.fetch(ALICE, id, url(SITE, "/page"), false));
-    Policy open =
-        Policy.NOTHING.withAllow(List.of(Rule.parse(SITE + ":" + server.getAddress().getPort())));
-    fixture.control().egress().set(ALICE, id, open);
+    fixture.control().egress().set(ALICE, id, allowed(SITE));
     assertThat(web.fetch(ALICE, id, url(SITE, "/page"), false).title()).isEqualTo("T");
     fixture.control().egress().set(ALICE, id, Policy.NOTHING);
     refused(ErrorCode.EGRESS_DENIED, () -> web.fetch(ALICE, id, url(SITE, "/page"), false));

@@ -28,6 +28,7 @@ class WebToolsTest {
   private static HttpServer site;
   private static LiveServer server;
   private static McpClient client;
+  private static String reader;
 
   @BeforeAll
   static void start() throws IOException {
@@ -36,6 +37,11 @@ class WebToolsTest {
     site.start();
     server = LiveServer.start(LiveServer.settings(), WebToolsTest::settings);
     client = new McpClient(server, "/mcp?tools=web");
+    // This host is not on the internet: only for a sandbox that may reach it it is read.
+    reader = server.sandboxId();
+    server.patch(
+        "/api/v1/sandboxes/" + reader,
+        "{\"network\":{\"allow\":[\"%s:%d\"]}}".formatted(SITE, site.getAddress().getPort()));
   }
 
   @AfterAll
@@ -84,7 +90,11 @@ class WebToolsTest {
   }
 
   private static String arguments(String path, String more) {
-    return "{\"url\":\"" + url(path) + "\"" + more + "}";
+    return arguments(path, reader, more);
+  }
+
+  private static String arguments(String path, String session, String more) {
+    return "{\"url\":\"%s\",\"session_id\":\"%s\"%s}".formatted(url(path), session, more);
   }
 
   @Test
@@ -141,9 +151,8 @@ class WebToolsTest {
 
   @Test
   void thePolicyOfTheSessionHolds() {
-    String session = server.sandboxId();
-    assertThat(client.error("WebFetch", arguments("/page", ",\"session_id\":\"" + session + "\"")))
-        .contains(SITE);
+    assertThat(client.error("WebFetch", arguments("/page", server.sandboxId(), ""))).contains(SITE);
+    assertThat(client.error("WebFetch", "{\"url\":\"" + url("/page") + "\"}")).contains(SITE);
     assertThat(client.error("WebFetch", "{\"url\":\"http://169.254.169.254/latest\"}"))
         .contains("169.254.169.254");
     assertThat(client.error("WebFetch", "{\"url\":\"file:///etc/passwd\"}")).contains("url");

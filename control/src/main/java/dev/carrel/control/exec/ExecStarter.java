@@ -108,8 +108,7 @@ final class ExecStarter {
       }
     }
     if (background || command.terminal() != null) {
-      // Acknowledged before its end: so it is on record before.
-      audit.started(sandbox, live.exec());
+      record(sandbox, live);
     }
     byte[] input = request.input();
     if (input != null) {
@@ -118,6 +117,19 @@ final class ExecStarter {
       Thread.ofVirtual().name(live.id() + "-stdin").start(() -> feed(fed, input));
     }
     return live;
+  }
+
+  /** Acknowledged before its end: so it is on record before, and what is not must not run on. */
+  private void record(RunningSandbox sandbox, LiveExec live) {
+    boolean recorded = false;
+    try {
+      audit.started(sandbox, live.exec());
+      recorded = true;
+    } finally {
+      if (!recorded) {
+        live.kill();
+      }
+    }
   }
 
   /** Before anybody learns of the end: the answer names what it left. */
@@ -194,7 +206,7 @@ final class ExecStarter {
       ExecId id = exec.id();
       sandbox.runs(exec.line());
       Machine.Usage before = sandbox.usageBefore();
-      ExecSession session = open(sandbox, command, asked.secrets(), exec, claim);
+      ExecSession session = open(sandbox, command, asked.secrets(), exec, brief, claim);
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
       var log = new OutputLog(spills.file(sandbox.id(), id), share);
       var live =
@@ -217,9 +229,7 @@ final class ExecStarter {
         live.deaf();
       }
       box.add(live);
-      if (claim == null && brief) {
-        store.startedNow(exec);
-      } else if (claim == null) {
+      if (claim == null && !brief) {
         store.started(exec, () -> !live.exec().running());
       }
       events.started(sandbox.where(), Map.of("exec_id", id.value()));
@@ -238,26 +248,33 @@ final class ExecStarter {
     }
   }
 
-  /** One with a key is noted before it can have any effect, so that it never runs twice. */
+  /**
+   * One with a key is noted before it can have any effect, so that it never runs twice; one that is
+   * acknowledged before its end, so that none runs that was refused because it could not be noted.
+   */
   private ExecSession open(
       RunningSandbox sandbox,
       Command command,
       Secrets secrets,
       Exec exec,
+      boolean brief,
       RequestKeys.@Nullable Claim claim) {
     if (claim != null) {
       claim.keep(exec.id().value(), handle -> ExecStore.insert(handle, exec));
+    } else if (brief) {
+      store.startedNow(exec);
     }
     try {
       return sandbox.guest().exec(exec.id(), request(sandbox, command, secrets));
     } catch (SandboxException e) {
-      if (claim != null) {
-        if (e.code() == ErrorCode.GUEST_LOST) {
-          // It may have begun before the connection broke.
-          ExecRecovery.noteLost(store, audit, exec, settings.maxRetained());
-        } else {
-          claim.forget(handle -> ExecStore.delete(handle, exec.id()));
-        }
+      boolean noted = claim != null || brief;
+      if (noted && e.code() == ErrorCode.GUEST_LOST) {
+        // It may have begun before the connection broke.
+        ExecRecovery.noteLost(store, audit, exec, settings.maxRetained());
+      } else if (claim != null) {
+        claim.forget(handle -> ExecStore.delete(handle, exec.id()));
+      } else if (brief) {
+        store.neverStarted(exec.id());
       }
       throw e;
     }

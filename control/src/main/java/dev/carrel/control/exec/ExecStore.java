@@ -75,13 +75,18 @@ final class ExecStore {
         });
   }
 
-  /** Notes the start of one that is acknowledged before its end. */
+  /** Notes that one is about to start which is acknowledged before its end. */
   void startedNow(Exec exec) {
     database.write(
         handle -> {
           insert(handle, exec);
           return exec;
         });
+  }
+
+  /** Forgets one that was noted and then did not start. */
+  void neverStarted(ExecId id) {
+    database.later(handle -> delete(handle, id));
   }
 
   /**

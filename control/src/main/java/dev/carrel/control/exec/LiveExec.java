@@ -255,6 +255,22 @@ final class LiveExec {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      // The top of a thread: who waits for the end, and for the slot, would wait for ever.
+      LOG.error("exec {} cannot be looked at any longer", id(), e);
+      abandon();
+    }
+  }
+
+  /** Nobody takes its output any more: it must not run on. */
+  private void abandon() {
+    if (end != null) {
+      return;
+    }
+    try {
+      finish(lostBy("the server failed"));
+    } finally {
+      kill();
     }
   }
 
@@ -344,20 +360,22 @@ final class LiveExec {
 
   private @Nullable GuestEvent lost(String reason) throws InterruptedException {
     passRest();
-    Duration duration = Duration.between(beginning.startedAt(), Instant.now());
-    finish(
-        new Exited(
-            128 + SIGKILL,
-            null,
-            Cause.SANDBOX_LOST,
-            duration,
-            Duration.ZERO,
-            0,
-            0,
-            List.of(),
-            false,
-            sandbox.redaction().text(reason)));
+    finish(lostBy(reason));
     return null;
+  }
+
+  private Exited lostBy(String reason) {
+    return new Exited(
+        128 + SIGKILL,
+        null,
+        Cause.SANDBOX_LOST,
+        Duration.between(beginning.startedAt(), Instant.now()),
+        Duration.ZERO,
+        0,
+        0,
+        List.of(),
+        false,
+        sandbox.redaction().text(reason));
   }
 
   private void finish(Exited exited) {

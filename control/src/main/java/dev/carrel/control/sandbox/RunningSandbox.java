@@ -279,16 +279,31 @@ public final class RunningSandbox {
     }
   }
 
-  /** Whether the machine is dead; a connection may break a moment before the engine knows. */
+  /**
+   * Whether the machine is known to be dead; a connection may break a moment before the engine
+   * knows.
+   */
   public boolean died() {
     long end = System.nanoTime() + DEATH_NOTICE.toNanos();
-    while (!ending && machine.death().isEmpty()) {
+    while (!ending && !knownDead()) {
       if (System.nanoTime() - end > 0) {
         return false;
       }
       LockSupport.parkNanos(DEATH_POLL.toNanos());
     }
     return true;
+  }
+
+  /**
+   * Whoever asks has a failure of his own to tell of: that the engine fails too must not hide it.
+   */
+  private boolean knownDead() {
+    try {
+      return machine.death().isPresent();
+    } catch (SandboxException e) {
+      LOG.debug("nobody knows whether sandbox {} lives: {}", id(), e.message());
+      return false;
+    }
   }
 
   /** Whether all its processes are held; what is asked of its guest then waits. */

@@ -11,9 +11,13 @@ import dev.carrel.control.ControlSettings;
 import dev.carrel.control.access.ApiKey;
 import dev.carrel.control.access.ApiKeys;
 import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.Exec;
+import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.exec.Execs;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -24,6 +28,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -145,6 +152,34 @@ final class BrokenStoreIT {
     assertThat(fixture.control().execs().run(ALICE, sandbox.id(), look).stdout().text()).isEmpty();
   }
 
+  @Test
+  void aCommandEndsThoughNobodyCanSayWhetherItsSandboxLives() throws Exception {
+    Sandbox lost = fixture.sandbox();
+    Sandbox other = fixture.sandbox();
+    Execs execs = fixture.control().execs();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<ExecResult> result = pool.submit(() -> run(lost, "sleep 1000"));
+      eventually(() -> execs.list(ALICE, lost.id()).stream().anyMatch(Exec::running));
+      engine.fallSilent();
+      LifeIT.guests(lost.id()).forEach(ProcessHandle::destroyForcibly);
+      try {
+        assertThat(result.get(20, TimeUnit.SECONDS).cause())
+            .isEqualTo(ExecEvent.Cause.SANDBOX_LOST);
+      } finally {
+        result.cancel(true);
+        engine.speakAgain();
+      }
+
+      // It had the only place that there is.
+      Future<ExecResult> next = pool.submit(() -> run(other, "true"));
+      assertThat(next.get(20, TimeUnit.SECONDS).exitCode()).isZero();
+    }
+  }
+
+  private ExecResult run(Sandbox sandbox, String line) throws InterruptedException {
+    return fixture.control().execs().run(ALICE, sandbox.id(), ExecStart.of(Command.shell(line)));
+  }
+
   private Sandboxes sandboxes() {
     return fixture.control().sandboxes();
   }
@@ -177,7 +212,8 @@ final class BrokenStoreIT {
   }
 
   private static ControlSettings watched(ControlSettings settings) {
-    return settings.withSandboxes(
-        settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50)));
+    return settings
+        .withQueue(settings.queue().withMaxExecutions(1))
+        .withSandboxes(settings.sandboxes().withWatch(Duration.ofDays(1), Duration.ofMillis(50)));
   }
 }

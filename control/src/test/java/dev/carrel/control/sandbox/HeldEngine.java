@@ -26,6 +26,7 @@ final class HeldEngine {
   private volatile @Nullable Engine real;
   private volatile @Nullable Runnable losing;
   private volatile boolean endless;
+  private volatile boolean silent;
 
   /** From now on no start comes to its end. */
   void holdStart() {
@@ -52,6 +53,15 @@ final class HeldEngine {
 
   void allowEnds() {
     endless = false;
+  }
+
+  /** From now on it cannot be asked whether a machine lives. */
+  void fallSilent() {
+    silent = true;
+  }
+
+  void speakAgain() {
+    silent = false;
   }
 
   /** Starts that came to their end after they had been held. */
@@ -116,6 +126,9 @@ final class HeldEngine {
   private Object called(Machine machine, Method method, Object[] arguments) throws Throwable {
     if (endless && method.getName().equals("destroy")) {
       throw new IllegalStateException("broken");
+    }
+    if (silent && method.getName().equals("death")) {
+      throw new SandboxException(ErrorCode.ENGINE_FAILED, "the engine does not answer");
     }
     try {
       Object result = method.invoke(machine, arguments);

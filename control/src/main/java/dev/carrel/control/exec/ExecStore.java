@@ -94,19 +94,24 @@ final class ExecStore {
    *
    * @param records the output, or null when it is in a file
    * @param dropped called for each exec whose file may go
+   * @param settled called once the row says it, or never will
    */
   void ended(
-      Exec exec, byte @Nullable [] records, int keep, Consumer<ExecId> dropped, Runnable written) {
+      Exec exec, byte @Nullable [] records, int keep, Consumer<ExecId> dropped, Runnable settled) {
     var gone = new ArrayList<ExecId>();
     database.later(
         handle -> {
+          gone.clear();
           insert(handle, exec);
           update(handle, exec, records);
           gone.addAll(prune(handle, exec.sandbox(), keep));
         },
-        () -> {
-          gone.forEach(dropped);
-          written.run();
+        written -> {
+          // Otherwise their rows are still there, and lead to the files.
+          if (written) {
+            gone.forEach(dropped);
+          }
+          settled.run();
         });
   }
 

@@ -11,9 +11,12 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -50,6 +53,9 @@ public final class Database implements AutoCloseable {
   private static final int MAX_BATCH = 32;
   // A transaction costs as much as many rows.
   private static final Duration LINGER = Duration.ofMillis(100);
+  private static final Duration AGAIN = Duration.ofSeconds(1);
+  // Of what could not be written: the output of an exec, and all that is known of it, waits along.
+  private static final int MAX_KEPT = 128;
 
   private final ReentrantLock writing = new ReentrantLock(true);
   private final Connection writerConnection;
@@ -168,19 +174,23 @@ public final class Database implements AutoCloseable {
 
   /** Writes soon, in order; blocks only when far too much is waiting already. */
   public void later(HandleConsumer<RuntimeException> work) {
-    later(work, () -> {});
+    later(work, _ -> {});
   }
 
   /**
    * As {@link #later(HandleConsumer)}.
    *
-   * @param written called once others can read it; must not block
+   * @param work is run again when its transaction failed
+   * @param settled told true once others can read it, false when that was given up; must not block
    */
-  public void later(HandleConsumer<RuntimeException> work, Runnable written) {
-    enqueue(new Pending.Write(work, written));
+  public void later(HandleConsumer<RuntimeException> work, Consumer<Boolean> settled) {
+    enqueue(new Pending.Write(work, settled));
   }
 
-  /** Returns when everything given to {@link #later} before is written. */
+  /**
+   * Returns when everything given to {@link #later} before is written, or cannot be just now:
+   * whoever waits is not kept by a host that does not let us write.
+   */
   public void flush() {
     var mark = new Pending.Mark(new CountDownLatch(1));
     enqueue(mark);
@@ -360,61 +370,97 @@ public final class Database implements AutoCloseable {
     boolean stopped = false;
     while (!stopped) {
       try {
-        batch.add(pending.take());
+        gather(batch);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;
       }
-      gather(batch);
-      stopped = writeBatch(batch);
-      batch.clear();
+      stopped = batch.stream().anyMatch(Pending.Stop.class::isInstance);
+      writeBatch(batch, stopped);
     }
   }
 
   /** Waits a little for more, unless there is much or somebody waits for what is there. */
-  private void gather(List<Pending> batch) {
-    if (batch.getLast() instanceof Pending.Write && pending.size() < MAX_BATCH) {
+  private void gather(List<Pending> batch) throws InterruptedException {
+    boolean again = !batch.isEmpty();
+    if (!again) {
+      batch.add(pending.take());
+    }
+    int most = again ? MAX_KEPT : MAX_BATCH;
+    if (batch.getLast() instanceof Pending.Write && pending.size() < most) {
       // Not in the queue, where each write that comes would wake it.
-      long end = System.nanoTime() + LINGER.toNanos();
-      for (long left = LINGER.toNanos(); left > 0 && !hurried; left = end - System.nanoTime()) {
+      Duration patience = again ? AGAIN : LINGER;
+      long end = System.nanoTime() + patience.toNanos();
+      for (long left = patience.toNanos(); left > 0 && !hurried; left = end - System.nanoTime()) {
         LockSupport.parkNanos(this, left);
       }
     }
     hurried = false;
-    pending.drainTo(batch, MAX_BATCH - 1);
+    pending.drainTo(batch, most - 1);
   }
 
-  private boolean writeBatch(List<Pending> batch) {
-    boolean stop = false;
+  /**
+   * Leaves in the batch what is to be tried again.
+   *
+   * @param last whether there is no other time
+   */
+  private void writeBatch(List<Pending> batch, boolean last) {
+    Set<Pending> written = Collections.newSetFromMap(new IdentityHashMap<>());
     try {
       write(
           handle -> {
-            batch.forEach(item -> writeOne(handle, item));
+            batch.stream().filter(item -> writeOne(handle, item)).forEach(written::add);
             return true;
           });
     } catch (RuntimeException e) {
-      // The top of a loop: a full disk costs this bookkeeping, not all that is to come.
+      written.clear();
+      if (!last && StoreFailures.mayPass(e)) {
+        LOG.warn("bookkeeping of {} items waits: {}", batch.size(), e.getMessage());
+        keep(batch);
+        return;
+      }
+      // The top of a loop: what fails costs this bookkeeping, not all that is to come.
       LOG.error("bookkeeping of {} items was not written", batch.size(), e);
     }
-    for (Pending item : batch) {
-      switch (item) {
-        case Pending.Write(_, var written) -> written.run();
-        case Pending.Mark mark -> mark.reached().countDown();
-        case Pending.Stop _ -> stop = true;
-      }
-    }
-    return stop;
+    batch.forEach(item -> settle(item, written.contains(item)));
+    batch.clear();
   }
 
-  private static void writeOne(Handle handle, Pending item) {
+  /** The newest, in their order; nobody waits for them. */
+  private static void keep(List<Pending> batch) {
+    batch.stream().filter(Pending.Mark.class::isInstance).forEach(mark -> settle(mark, false));
+    batch.removeIf(Pending.Mark.class::isInstance);
+    if (batch.size() > MAX_KEPT) {
+      List<Pending> oldest = batch.subList(0, batch.size() - MAX_KEPT);
+      LOG.error("bookkeeping of {} items was not written: too much waits", oldest.size());
+      oldest.forEach(item -> settle(item, false));
+      oldest.clear();
+    }
+  }
+
+  private static void settle(Pending item, boolean written) {
+    switch (item) {
+      case Pending.Write(_, var settled) -> settled.accept(written);
+      case Pending.Mark mark -> mark.reached().countDown();
+      case Pending.Stop _ -> {}
+    }
+  }
+
+  /** Whether it is in the transaction under way. */
+  private static boolean writeOne(Handle handle, Pending item) {
     if (item instanceof Pending.Write(var work, _)) {
       try {
         work.useHandle(handle);
       } catch (RuntimeException e) {
+        if (StoreFailures.mayPass(e)) {
+          throw e;
+        }
         // The top of a loop: one bad row must not take the others of its batch with it.
         LOG.error("bookkeeping was not written", e);
+        return false;
       }
     }
+    return true;
   }
 
   private void enqueue(Pending item) {
@@ -511,7 +557,8 @@ public final class Database implements AutoCloseable {
   }
 
   private sealed interface Pending {
-    record Write(HandleConsumer<RuntimeException> work, Runnable written) implements Pending {}
+    record Write(HandleConsumer<RuntimeException> work, Consumer<Boolean> settled)
+        implements Pending {}
 
     record Mark(CountDownLatch reached) implements Pending {}
 

@@ -41,6 +41,13 @@ final class StoreFailures {
     return failure;
   }
 
+  /** Whether the host did it, so that the same may succeed in a moment. */
+  static boolean mayPass(RuntimeException failure) {
+    RuntimeException known = failure instanceof JdbiException jdbi ? explained(jdbi) : failure;
+    return known instanceof SandboxException told
+        && (told.code() == ErrorCode.NO_SPACE || told.code() == ErrorCode.STORE_BUSY);
+  }
+
   private static RuntimeException explained(RuntimeException failure, SQLiteErrorCode code) {
     if (NO_SPACE.contains(code)) {
       return new SandboxException(

@@ -16,8 +16,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -137,12 +139,77 @@ final class DatabaseTest {
       database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"));
       database.later(handle -> handle.execute("INSERT INTO missing VALUES (1)"));
       database.later(
-          handle -> handle.execute("INSERT INTO t VALUES (2)"), written::incrementAndGet);
+          handle -> handle.execute("INSERT INTO t VALUES (2)"),
+          really -> written.addAndGet(really ? 1 : 100));
       database.flush();
 
       assertThat(count(database)).isEqualTo(2);
       assertThat(written).hasValue(1);
     }
+  }
+
+  @Test
+  void bookingsOfATimeWhenTheStoreWasHeldAreWrittenInTheirOrder() throws Exception {
+    Path file = folder.resolve("x.db");
+    try (Database database = Database.open(file);
+        Connection other = Database.dataSource(file).getConnection()) {
+      database.write(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      database.write(handle -> handle.execute("PRAGMA busy_timeout = 20"));
+      other.setAutoCommit(false);
+      try (var statement = other.createStatement()) {
+        statement.execute("INSERT INTO t VALUES (1)");
+      }
+      var settled = new LinkedBlockingQueue<Boolean>();
+      database.later(handle -> handle.execute("INSERT INTO t VALUES (2)"), settled::add);
+      database.flush();
+      database.later(handle -> handle.execute("UPDATE t SET n = n + 10"), settled::add);
+      database.flush();
+      assertThat(settled).as("nobody is told of what is not there").isEmpty();
+
+      other.setAutoCommit(true);
+      assertThat(settled.poll(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(settled.poll(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(numbers(database)).containsExactly(11, 12);
+    }
+  }
+
+  @Test
+  void bookingsOfATimeWhenTheDiskWasFullAreWrittenAfterIt() throws Exception {
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (data BLOB)"));
+      database.write(handle -> handle.execute("PRAGMA max_page_count = 1"));
+      var settled = new LinkedBlockingQueue<Boolean>();
+      database.later(DatabaseTest::insertMuch, settled::add);
+      database.flush();
+      assertThat(settled).isEmpty();
+
+      database.write(handle -> handle.execute("PRAGMA max_page_count = 1000"));
+      assertThat(settled.poll(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(count(database)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void ofWhatCannotBeWrittenTheOldestIsGivenUpAndTheRestAtTheEnd() {
+    var settled = new LinkedBlockingQueue<String>();
+    try (Database database = Database.open(folder.resolve("x.db"))) {
+      database.write(handle -> handle.execute("CREATE TABLE t (data BLOB)"));
+      database.write(handle -> handle.execute("PRAGMA max_page_count = 1"));
+      for (int i = 0; i < 130; i++) {
+        String name = "booking " + i;
+        database.later(DatabaseTest::insertMuch, written -> settled.add(name + " " + written));
+      }
+      for (int i = 0; i < 6; i++) {
+        database.flush();
+      }
+      assertThat(settled).containsExactly("booking 0 false", "booking 1 false");
+    }
+    assertThat(settled).hasSize(130).allMatch(told -> told.endsWith("false"));
+  }
+
+  private static List<Integer> numbers(Database database) {
+    return database.read(
+        handle -> handle.createQuery("SELECT n FROM t ORDER BY n").mapTo(Integer.class).list());
   }
 
   @Test
@@ -166,7 +233,8 @@ final class DatabaseTest {
       database.write(handle -> handle.execute("CREATE TABLE t (i INTEGER)"));
       var written = new CountDownLatch(2000);
       for (int i = 0; i < 2000; i++) {
-        database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"), written::countDown);
+        database.later(
+            handle -> handle.execute("INSERT INTO t VALUES (1)"), _ -> written.countDown());
       }
       // 63 batches: with a tenth of a second for each it were six.
       assertThat(awaits(written, Duration.ofSeconds(3))).isTrue();

@@ -74,9 +74,7 @@ final class KernelStarts {
     var exec = ExecId.random();
     var program = new Command(command.arguments(), Map.of(), cwd, null, null, false);
     ExecSession session =
-        sandbox
-            .guest()
-            .exec(exec, ExecRequest.of(program, environment).withKeep(true).withControl(true));
+        sandbox.exec(exec, ExecRequest.of(program, environment).withKeep(true).withControl(true));
     var kernel = new Kernel(sandbox, exec, session, Context.Start.COLD);
     kernel.begin();
     kernel.awaitReady(settings.startTimeout(), command);

@@ -265,7 +265,7 @@ final class ExecStarter {
       store.startedNow(exec);
     }
     try {
-      return sandbox.guest().exec(exec.id(), request(sandbox, command, secrets));
+      return sandbox.exec(exec.id(), request(sandbox, command, secrets));
     } catch (SandboxException e) {
       boolean noted = claim != null || brief;
       if (noted && e.code() == ErrorCode.GUEST_LOST) {

@@ -2,8 +2,10 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.redact.Redaction;
+import dev.carrel.guest.ExecRequest;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
+import dev.carrel.guest.SignalScope;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Isolation;
@@ -42,6 +44,7 @@ public final class RunningSandbox {
 
   private static final String NOT_PROXIED = "localhost,127.0.0.1,::1";
   private static final int MAX_COMMAND = 120;
+  private static final int SIGKILL = 9;
   private static final Duration DEATH_NOTICE = Duration.ofMillis(300);
   private static final Duration DEATH_POLL = Duration.ofMillis(5);
   private static final Duration SAMPLE = Duration.ofSeconds(2);
@@ -253,6 +256,30 @@ public final class RunningSandbox {
   }
 
   /**
+   * Starts a program, as {@link Guest#exec} does. When the answer is lost, the program may run all
+   * the same, and nobody would ever hear of it: then it is ended.
+   */
+  public ExecSession exec(ExecId id, ExecRequest request) {
+    try {
+      return guest.exec(id, request);
+    } catch (SandboxException e) {
+      if (e.code() == ErrorCode.GUEST_LOST) {
+        // Not on this thread, which may be interrupted: such a one reaches no guest.
+        Thread.ofVirtual().name(id + "-end").start(() -> whenAwake(() -> end(id)));
+      }
+      throw e;
+    }
+  }
+
+  private void end(ExecId id) {
+    try {
+      guest.signal(id, SIGKILL, SignalScope.TREE);
+    } catch (SandboxException e) {
+      LOG.debug("exec {} did not begin, or is gone: {}", id, e.message());
+    }
+  }
+
+  /**
    * Joins a process whose former connection has just ended: the guest may learn of that a moment
    * after us and call the exec busy until then.
    */
@@ -286,7 +313,8 @@ public final class RunningSandbox {
   public boolean died() {
     long end = System.nanoTime() + DEATH_NOTICE.toNanos();
     while (!ending && !knownDead()) {
-      if (System.nanoTime() - end > 0) {
+      // To one who is interrupted no pause is long.
+      if (System.nanoTime() - end > 0 || Thread.currentThread().isInterrupted()) {
         return false;
       }
       LockSupport.parkNanos(DEATH_POLL.toNanos());

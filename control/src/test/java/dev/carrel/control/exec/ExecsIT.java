@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.guest.ExecSession;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
@@ -21,6 +22,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -138,6 +141,49 @@ final class ExecsIT {
     eventually(() -> execs.list(ALICE, sandbox.id()).stream().noneMatch(Exec::running));
     assertThat(execs.list(ALICE, sandbox.id()).getFirst().exited())
         .satisfies(exited -> assertThat(exited.cause()).isEqualTo(Cause.KILLED));
+  }
+
+  @Test
+  void interruptingRunBeforeTheGuestHasAnsweredKillsTheTree() throws Exception {
+    String mark = "1000." + System.nanoTime();
+    List<ProcessHandle> guest = processes(sandbox.id().value());
+    signal(guest, "-STOP");
+    Thread runner = Thread.ofVirtual().start(() -> runUntilInterrupted("sleep " + mark));
+    try {
+      eventually(() -> awaitsAnswer(runner));
+      runner.interrupt();
+      assertThat(runner.join(Duration.ofSeconds(20))).isTrue();
+    } finally {
+      signal(guest, "-CONT");
+    }
+    // By then the guest has read what came before.
+    run("true");
+    eventually(() -> processes(mark).isEmpty());
+  }
+
+  private static boolean awaitsAnswer(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(frame -> frame.getClassName().equals(ExecSession.class.getName()));
+  }
+
+  private void runUntilInterrupted(String line) {
+    try {
+      run(line);
+    } catch (InterruptedException | SandboxException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static List<ProcessHandle> processes(String word) {
+    return ProcessHandle.allProcesses()
+        .filter(process -> process.info().commandLine().orElse("").contains(word))
+        .toList();
+  }
+
+  private static void signal(List<ProcessHandle> processes, String signal) throws Exception {
+    for (ProcessHandle process : processes) {
+      new ProcessBuilder("kill", signal, Long.toString(process.pid())).start().waitFor();
+    }
   }
 
   @Test

@@ -86,10 +86,24 @@ public final class Uploads implements SandboxListener {
     }
   }
 
+  /** Where it stands; one of which all has come gets its name first, or this fails as that does. */
   public Progress find(Caller caller, SandboxId sandbox, UploadId id) {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     Upload upload = require(sandbox, id);
-    return progress(upload, offset(running, upload));
+    long there = offset(running, upload);
+    if (upload.whole() || there != upload.size()) {
+      return progress(upload, there);
+    }
+    // All of it came and something kept it from its place. Who is told so takes it for done.
+    claim(id);
+    try (RunningSandbox.Use _ = running.use()) {
+      Upload now = require(sandbox, id);
+      return now.whole() ? progress(now, there) : finish(caller, running, now);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    } finally {
+      busy.remove(id);
+    }
   }
 
   /** Takes what comes next; what arrived before the connection broke stays. */
@@ -98,10 +112,7 @@ public final class Uploads implements SandboxListener {
       throws IOException {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     Upload upload = require(sandbox, id);
-    if (!busy.add(id)) {
-      throw new SandboxException(ErrorCode.WRONG_STATE, "another request writes to upload " + id)
-          .withHint("ask where it stands, and go on from there");
-    }
+    claim(id);
     try (RunningSandbox.Use _ = running.use()) {
       long there = offset(running, upload);
       if (there != offset) {
@@ -119,6 +130,13 @@ public final class Uploads implements SandboxListener {
       throw running.explain(e);
     } finally {
       busy.remove(id);
+    }
+  }
+
+  private void claim(UploadId id) {
+    if (!busy.add(id)) {
+      throw new SandboxException(ErrorCode.WRONG_STATE, "another request writes to upload " + id)
+          .withHint("ask where it stands, and go on from there");
     }
   }
 

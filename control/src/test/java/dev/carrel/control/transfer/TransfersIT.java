@@ -388,6 +388,25 @@ class TransfersIT {
   }
 
   @Test
+  void anUploadIsNotSaidToBeWholeUntilItHasItsName() throws Exception {
+    byte[] all = "whole".getBytes(StandardCharsets.UTF_8);
+    var id = control.uploads().begin(ALICE, sandbox, "place", all.length).upload().id();
+    control.files().mkdir(ALICE, sandbox, "place/full", true);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(
+            () -> control.uploads().append(ALICE, sandbox, id, 0, new ByteArrayInputStream(all)));
+    control = fixture.restart();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> control.uploads().find(ALICE, sandbox, id));
+
+    control.files().remove(ALICE, sandbox, "place", true, false);
+    assertThat(control.uploads().find(ALICE, sandbox, id).offset()).isEqualTo(all.length);
+    assertThat(read("place")).isEqualTo("whole");
+    assertThat(control.uploads().find(ALICE, sandbox, id).offset()).isEqualTo(all.length);
+    assertThat(paths(".")).hasSize(1);
+  }
+
+  @Test
   void anUploadTakesNoMoreThanItAnnounced() throws Exception {
     var upload = control.uploads().begin(ALICE, sandbox, "small", 3).upload();
     failsWith(

@@ -458,9 +458,9 @@ public final class Control implements AutoCloseable {
     gates.sweep();
     Set<SandboxId> ids =
         found.stream().map(RunningSandbox::id).collect(Collectors.toUnmodifiableSet());
-    execs.recoverLost(ids);
+    execs.recoverRows(ids);
     execs.recoverSpills(sandboxes::exists);
-    contexts.recoverLost(ids);
+    contexts.recoverRows(ids);
     // A paused one cannot answer yet.
     found.forEach(sandbox -> sandbox.whenAwake(() -> join(sandbox)));
   }

@@ -267,11 +267,17 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     return execs;
   }
 
-  /** What the rows tell of sandboxes that do not run is known, and that its state is gone. */
-  public void recoverLost(Set<SandboxId> running) {
-    store.all().stream()
-        .filter(row -> !running.contains(row.sandbox()))
-        .forEach(row -> adopt(row).lost());
+  /**
+   * What the rows tell is known, also of sandboxes whose interpreters cannot be joined yet; of
+   * those that do not run, that the state is gone.
+   */
+  public void recoverRows(Set<SandboxId> running) {
+    for (ContextStore.Row row : store.all()) {
+      LiveContext context = adopt(row);
+      if (!running.contains(row.sandbox())) {
+        context.lost();
+      }
+    }
   }
 
   /** Lets go of all interpreters; they live on. */
@@ -298,8 +304,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
             row.isDefault(),
             row.createdAt(),
             row.executionCount());
-    box(row.sandbox()).adopt(context);
-    return context;
+    return box(row.sandbox()).adopt(context);
   }
 
   private KeyedCells.Keyed keyed(

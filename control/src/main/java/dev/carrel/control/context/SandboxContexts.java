@@ -36,8 +36,10 @@ final class SandboxContexts {
     return add(CreateContext.of(language), true);
   }
 
-  synchronized void adopt(LiveContext context) {
-    all.put(context.id(), context);
+  /** Returns the one that is there already, if there is. */
+  synchronized LiveContext adopt(LiveContext context) {
+    LiveContext known = all.putIfAbsent(context.id(), context);
+    return known == null ? context : known;
   }
 
   synchronized @Nullable LiveContext find(ContextId id) {

@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 final class ExecRecovery {
   private static final Logger LOG = LoggerFactory.getLogger(ExecRecovery.class);
   private static final int SIGKILL = 9;
+  static final String GONE = "it was gone when the server started";
   private static final String UNKNOWN = "(started by an earlier server)";
 
   private final RunningSandbox sandbox;
@@ -88,6 +89,10 @@ final class ExecRecovery {
   }
 
   static void noteLost(ExecStore store, ExecAudit audit, Exec row, int keep) {
+    noteLost(store, audit, row, keep, GONE);
+  }
+
+  static void noteLost(ExecStore store, ExecAudit audit, Exec row, int keep, String why) {
     var exited =
         new ExecEvent.Exited(
             137,
@@ -99,7 +104,7 @@ final class ExecRecovery {
             0,
             List.of(),
             false,
-            "it was gone when the server started");
+            why);
     store.ended(
         row.with(row.pid(), row.outputEnd(), Instant.now(), exited), null, keep, _ -> {}, () -> {});
     store.owner(row.sandbox()).ifPresent(owner -> audit.lost(owner, row));

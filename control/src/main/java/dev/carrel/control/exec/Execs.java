@@ -34,6 +34,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
   private final ExecStarter starter;
   private final ExecAudit audit;
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
+  // What an earlier process left in these is known from rows alone.
+  private final Set<SandboxId> unjoined = ConcurrentHashMap.newKeySet();
 
   public Execs(
       Sandboxes sandboxes,
@@ -165,7 +168,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
       }
       return live.result();
     }
-    Exec over = stored(sandbox, exec);
+    Exec over = over(sandbox, exec);
     return Folding.result(over, storedLog(over), settings, left(over));
   }
 
@@ -177,7 +180,13 @@ public final class Execs implements SandboxListener, AutoCloseable {
     }
     sandboxes.requireVisible(caller, sandbox);
     LiveExec live = live(sandbox, exec);
-    return page(live != null ? live.log() : storedLog(stored(sandbox, exec)), from, maxBytes);
+    if (live != null) {
+      return page(live.log(), from, maxBytes);
+    }
+    Exec row = stored(sandbox, exec);
+    ExecOutput page = page(storedLog(row), from, maxBytes);
+    return new ExecOutput(
+        page.from(), page.next(), page.end(), page.lostBytes(), row.running(), page.chunks());
   }
 
   static ExecOutput page(OutputLog log, long from, int maxBytes) {
@@ -206,7 +215,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     if (live != null) {
       return ExecStream.following(live, from);
     }
-    Exec over = stored(sandbox, exec);
+    Exec over = over(sandbox, exec);
     OutputLog log = storedLog(over);
     return ExecStream.replaying(
         over, log, () -> Folding.result(over, log, settings, left(over)), from);
@@ -265,8 +274,14 @@ public final class Execs implements SandboxListener, AutoCloseable {
   public void ended(SandboxId id) {
     // Each exec notices by itself that its guest is gone; its sandbox has ended when all have.
     SandboxExecs box = boxes.get(id);
-    if (box != null) {
-      box.all().forEach(live -> live.awaitEnd(LAST_WORDS));
+    List<LiveExec> joined = box == null ? List.of() : List.copyOf(box.all());
+    joined.forEach(live -> live.awaitEnd(LAST_WORDS));
+    if (unjoined.remove(id)) {
+      // Nobody was there to notice it of the others.
+      Set<ExecId> known = joined.stream().map(LiveExec::id).collect(Collectors.toSet());
+      noteLost(
+          exec -> exec.sandbox().equals(id) && !known.contains(exec.id()),
+          "its sandbox ended before the server had joined it");
     }
   }
 
@@ -289,13 +304,22 @@ public final class Execs implements SandboxListener, AutoCloseable {
     new ExecRecovery(
             sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onJoinedEnd)
         .run(others);
+    unjoined.remove(sandbox.id());
   }
 
-  /** What the rows call running in sandboxes that are gone has ended with them. */
-  public void recoverLost(Set<SandboxId> running) {
+  /**
+   * What the rows call running in sandboxes that are gone has ended with them; what is in the
+   * others is to be joined.
+   */
+  public void recoverRows(Set<SandboxId> running) {
+    unjoined.addAll(running);
+    noteLost(exec -> !running.contains(exec.sandbox()), ExecRecovery.GONE);
+  }
+
+  private void noteLost(Predicate<Exec> which, String why) {
     store.running().stream()
-        .filter(exec -> !running.contains(exec.sandbox()))
-        .forEach(exec -> ExecRecovery.noteLost(store, audit, exec, settings.maxRetained()));
+        .filter(which)
+        .forEach(exec -> ExecRecovery.noteLost(store, audit, exec, settings.maxRetained(), why));
   }
 
   /** Removes the output of sandboxes that are no more; for a start, when all are known. */
@@ -331,6 +355,17 @@ public final class Execs implements SandboxListener, AutoCloseable {
         .find(sandbox, exec)
         .orElseThrow(
             () -> new SandboxException(ErrorCode.EXEC_NOT_FOUND, "there is no exec " + exec));
+  }
+
+  /** A stored one that has ended, as all have but those of a sandbox that is not joined yet. */
+  private Exec over(SandboxId sandbox, ExecId exec) {
+    Exec stored = stored(sandbox, exec);
+    if (stored.running()) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE, "exec " + exec + " was not joined since the server started")
+          .withHint("resume its sandbox, and ask again");
+    }
+    return stored;
   }
 
   private OutputLog storedLog(Exec exec) {

@@ -350,9 +350,8 @@ final class Life {
         throw live.machine().death().isPresent() ? Failures.notRunning(died(live)) : e;
       }
       move(live, SandboxStatus.RUNNING, null, cause);
-      live.paused(false);
+      live.goOn();
       telemetry.count("sandboxes_resumed");
-      live.awake();
     }
   }
 

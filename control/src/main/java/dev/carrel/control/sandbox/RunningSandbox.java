@@ -382,6 +382,14 @@ public final class RunningSandbox {
   }
 
   /** It goes on after a pause. */
+  void goOn() {
+    // First what waited for that: whoever sees that it is not paused must find joined what runs.
+    awake();
+    paused = false;
+    awake();
+  }
+
+  /** Runs what waited for it to go on. */
   void awake() {
     for (Runnable work = whenAwake.poll(); work != null; work = whenAwake.poll()) {
       work.run();

@@ -7,12 +7,16 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.Context;
 import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.exec.ExecOutput;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
@@ -25,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -78,6 +83,57 @@ final class PauseIT {
     assertThat(sandboxes().journal(ALICE, sandbox.id()))
         .extracting(Transition::to)
         .containsExactly(SandboxStatus.RUNNING, SandboxStatus.PAUSED, SandboxStatus.RUNNING);
+  }
+
+  @Test
+  void whatAServerFoundPausedAndNeverSawGoOnEndsWithItsSandbox() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    ExecId exec;
+    try (ExecStream sleeping =
+        fixture
+            .control()
+            .execs()
+            .start(ALICE, sandbox.id(), ExecStart.of(Command.shell("sleep 1000")).inBackground())) {
+      exec = sleeping.id();
+    }
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+
+    assertThat(output(sandbox, exec).running()).isTrue();
+    notJoined(() -> fixture.control().execs().result(ALICE, sandbox.id(), exec));
+    notJoined(() -> fixture.control().execs().follow(ALICE, sandbox.id(), exec, 0));
+    Context found = fixture.control().contexts().list(ALICE, sandbox.id()).getFirst();
+
+    sandboxes().stop(ALICE, sandbox.id());
+    sandboxes().start(ALICE, sandbox.id());
+    assertThat(text(code(sandbox, "1 + 1"))).isEqualTo("2");
+    assertThat(text(code(sandbox, "2 + 1"))).isEqualTo("3");
+    assertThat(fixture.control().contexts().list(ALICE, sandbox.id()))
+        .extracting(Context::id)
+        .containsExactly(found.id());
+    eventually(() -> !fixture.control().execs().get(ALICE, sandbox.id(), exec).running());
+    ExecResult ended = fixture.control().execs().result(ALICE, sandbox.id(), exec);
+    assertThat(ended.cause()).isEqualTo(ExecEvent.Cause.SANDBOX_LOST);
+    assertThat(output(sandbox, exec).running()).isFalse();
+  }
+
+  @Test
+  void whoComesWhileItGoesOnAfterARestartFindsItsState() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+    var work = new ArrayList<Callable<String>>();
+    for (int i = 0; i < 10; i++) {
+      work.add(() -> text(code(sandbox, "x + 1")));
+    }
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (var result : pool.invokeAll(work)) {
+        assertThat(result.get()).isEqualTo("42");
+      }
+    }
+    assertThat(fixture.control().contexts().list(ALICE, sandbox.id())).hasSize(1);
   }
 
   @Test
@@ -233,6 +289,16 @@ final class PauseIT {
                             Map.of("A", "b"),
                             null)))
         .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+  }
+
+  private static void notJoined(ThrowingCallable call) {
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(call)
+        .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+  }
+
+  private ExecOutput output(Sandbox sandbox, ExecId exec) {
+    return fixture.control().execs().output(ALICE, sandbox.id(), exec, 0, 1000);
   }
 
   private boolean exists(Sandbox sandbox, String path) {

@@ -332,8 +332,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     Duration timeout = settings.check(request);
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     SandboxContexts box = box(sandbox);
-    LiveContext context = context(box, sandbox, request);
-    context.takeTurn(settings.maxQueued());
+    LiveContext context = takeTurn(box, sandbox, request);
     boolean begun = false;
     // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
     try (Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
@@ -409,6 +408,22 @@ public final class Contexts implements SandboxListener, AutoCloseable {
               }
               return audit.over(running, run.asked(), result);
             });
+  }
+
+  private LiveContext takeTurn(SandboxContexts box, SandboxId sandbox, ExecuteCode request)
+      throws InterruptedException {
+    while (true) {
+      LiveContext context = context(box, sandbox, request);
+      try {
+        context.takeTurn(settings.maxQueued());
+        return context;
+      } catch (SandboxException e) {
+        // Code that named no context may have any: another, when this one was deleted meanwhile.
+        if (request.context() != null || e.code() != ErrorCode.CONTEXT_NOT_FOUND) {
+          throw e;
+        }
+      }
+    }
   }
 
   private LiveContext context(SandboxContexts box, SandboxId sandbox, ExecuteCode request) {

@@ -25,7 +25,6 @@ import dev.carrel.server.rest.Version;
 import dev.carrel.server.tools.ResourceNews;
 import dev.carrel.server.tools.Toolsets;
 import dev.carrel.spi.SandboxException;
-import io.helidon.common.socket.SocketOptions;
 import io.helidon.common.tls.Tls;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
@@ -166,7 +165,7 @@ public final class CarrelServer implements AutoCloseable {
             .writeBufferSize(WRITE_BUFFER)
             // Helidon's NIO socket writes 8 KiB at a time: a third slower for large files.
             .useNio(false)
-            .connectionOptions(SocketOptions.builder().tcpNoDelay(true).build())
+            .connectionOptions(connections.options())
             .contentEncoding(
                 encoding ->
                     encoding

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  *     https://carrel.example.com}; empty: http and the name that the request used
  * @param maxJsonBody of one JSON request
  * @param maxConnections open at once
- * @param readTimeout for a client to send the next bytes of a request it has begun
+ * @param readTimeout for a client to begin its first request, with TLS if there is any, and to send
+ *     the next bytes of a request it has begun
  * @param keepAlive quiet time after which an event stream gets a comment
  * @param drain for running requests to end when the server stops
  */

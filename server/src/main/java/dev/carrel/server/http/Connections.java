@@ -1,5 +1,6 @@
 package dev.carrel.server.http;
 
+import io.helidon.common.socket.SocketOptions;
 import io.helidon.http.Headers;
 import io.helidon.http.HttpPrologue;
 import io.helidon.webserver.ConnectionContext;
@@ -11,8 +12,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The open client connections. Bounds how long a client may take to send what it began to send, and
- * notices clients that leave.
+ * The open client connections. Bounds how long a client may take to begin and to send what it began
+ * to send, and notices clients that leave.
  */
 public final class Connections implements Http1ConnectionListener, AutoCloseable {
   private static final Duration TICK = Duration.ofSeconds(1);
@@ -20,6 +21,7 @@ public final class Connections implements Http1ConnectionListener, AutoCloseable
   // Helidon serves a connection on one virtual thread and hands the context to listeners only.
   private static final ThreadLocal<Connection> CURRENT = new ThreadLocal<>();
 
+  private final Arrivals arrivals = new Arrivals();
   private final Set<Connection> open = ConcurrentHashMap.newKeySet();
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Duration readTimeout;
@@ -30,6 +32,11 @@ public final class Connections implements Http1ConnectionListener, AutoCloseable
     Thread.ofVirtual().name("connections").start(this::run);
   }
 
+  /** What the web server is to accept connections with. */
+  public SocketOptions options() {
+    return arrivals;
+  }
+
   @Override
   public void prologue(ConnectionContext context, HttpPrologue prologue) {
     Connection connection = CURRENT.get();
@@ -37,6 +44,7 @@ public final class Connections implements Http1ConnectionListener, AutoCloseable
       connection = new Connection(context, Thread.currentThread());
       CURRENT.set(connection);
       open.add(connection);
+      arrivals.asked(context.localPeer().address(), context.remotePeer().address());
     }
     connection.waitingForClient();
   }
@@ -69,6 +77,7 @@ public final class Connections implements Http1ConnectionListener, AutoCloseable
   private void run() {
     try {
       while (!closed.await(TICK.toMillis(), TimeUnit.MILLISECONDS)) {
+        arrivals.hangUp(readTimeout);
         open.removeIf(connection -> !connection.isOpen());
         open.forEach(connection -> connection.tick(readTimeout, TICK));
         if (stopping) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.protocols.sandbox.CreateSessionRequest;
 import dev.carrel.server.LiveServer;
+import dev.carrel.server.SelfSigned;
 import dev.carrel.server.SharedServer;
 import dev.carrel.spi.SandboxException;
 import io.grpc.Status;
@@ -26,9 +27,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -155,9 +154,9 @@ class GrpcServerTest {
 
   @Test
   void tlsCarriesCalls(@TempDir Path folder) throws Exception {
-    Path certificate = folder.resolve("cert.pem");
-    Path key = folder.resolve("key.pem");
-    makeCertificate(folder, certificate, key);
+    var own = SelfSigned.in(folder);
+    Path certificate = own.certificate();
+    Path key = own.key();
     try (GrpcApi api =
         listen(GrpcSettings.defaults().withAddress("0.0.0.0", 0).withTls(certificate, key))) {
       int port = api.uri().orElseThrow().getPort();
@@ -253,42 +252,5 @@ class GrpcServerTest {
             Duration.ofSeconds(5));
     api.listen();
     return api;
-  }
-
-  private static void makeCertificate(Path folder, Path certificate, Path key) throws Exception {
-    Path store = folder.resolve("store.p12");
-    String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
-    Process made =
-        new ProcessBuilder(
-                keytool,
-                "-genkeypair",
-                "-alias",
-                "a",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=localhost",
-                "-ext",
-                "san=dns:localhost",
-                "-validity",
-                "2",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                "changeit")
-            .redirectErrorStream(true)
-            .start();
-    assertThat(made.waitFor(60, TimeUnit.SECONDS)).isTrue();
-    char[] password = "changeit".toCharArray();
-    KeyStore entries = KeyStore.getInstance(store.toFile(), password);
-    Files.writeString(certificate, pem("CERTIFICATE", entries.getCertificate("a").getEncoded()));
-    Files.writeString(key, pem("PRIVATE KEY", entries.getKey("a", password).getEncoded()));
-  }
-
-  private static String pem(String kind, byte[] bytes) {
-    return "-----BEGIN %s-----\n%s\n-----END %s-----\n"
-        .formatted(kind, Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes), kind);
   }
 }

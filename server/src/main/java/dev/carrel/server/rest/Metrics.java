@@ -51,9 +51,19 @@ final class Metrics {
   }
 
   String scrape(Caller caller) {
-    sandboxes = control.sandboxes().list(caller, SandboxQuery.all()).statusCounts();
-    telemetry = control.telemetry().snapshot();
-    telemetry.forEach(
+    Map<SandboxStatus, Long> seen =
+        control.sandboxes().list(caller, SandboxQuery.all()).statusCounts();
+    Map<String, Telemetry.Value> events = control.telemetry().snapshot();
+    return scrape(seen, events) + Exposition.of(control.telemetry().gauges(), events);
+  }
+
+  // One at a time: the registry asks for these numbers while it writes, and must not find those
+  // that another caller may see.
+  private synchronized String scrape(
+      Map<SandboxStatus, Long> seen, Map<String, Telemetry.Value> events) {
+    sandboxes = seen;
+    telemetry = events;
+    events.forEach(
         (name, value) -> {
           if (known.add(name)) {
             count(name);
@@ -62,7 +72,7 @@ final class Metrics {
             seconds(name);
           }
         });
-    return registry.scrape() + Exposition.of(control.telemetry().gauges(), telemetry);
+    return registry.scrape();
   }
 
   // One family with a tag: some names that control uses are endings that Prometheus reserves.

@@ -12,7 +12,11 @@ import dev.carrel.server.http.Router;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -239,5 +243,43 @@ class AccessTest {
         .contains("carrel_sandboxes{status=\"running\"}")
         .contains("carrel_events_total{event=\"sandboxes_started\"}")
         .contains("jvm_memory_used_bytes");
+  }
+
+  @Test
+  void metricsOfOneAreNotShownToAnother() throws InterruptedException {
+    server.sandboxId();
+    assertThat(running(LiveServer.ADA)).isNotEqualTo(running(LiveServer.BOB));
+    var seen = new ConcurrentHashMap<String, Set<String>>();
+    var scraping = new ArrayList<Thread>();
+    for (String token : List.of(LiveServer.ADA, LiveServer.BOB)) {
+      seen.put(token, ConcurrentHashMap.newKeySet());
+      scraping.add(
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    for (int i = 0; i < 300; i++) {
+                      seen.get(token).add(running(token));
+                    }
+                  }));
+    }
+    for (Thread one : scraping) {
+      one.join();
+    }
+    assertThat(seen)
+        .containsEntry(LiveServer.ADA, Set.of(running(LiveServer.ADA)))
+        .containsEntry(LiveServer.BOB, Set.of(running(LiveServer.BOB)));
+  }
+
+  private String running(String token) {
+    return server
+        .send(
+            HttpRequest.newBuilder(server.uri("/metrics"))
+                .header("Authorization", "Bearer " + token)
+                .build())
+        .text()
+        .lines()
+        .filter(line -> line.startsWith("carrel_sandboxes{status=\"running\"}"))
+        .findFirst()
+        .orElseThrow();
   }
 }

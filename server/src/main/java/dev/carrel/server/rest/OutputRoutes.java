@@ -7,7 +7,6 @@ import dev.carrel.control.exec.SignalScope;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
-import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
@@ -18,9 +17,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 
 /** A started command: its output, its input, its signals. */
 final class OutputRoutes {
@@ -104,30 +101,15 @@ final class OutputRoutes {
   }
 
   private static ExecViews.Output page(ExecOutput page, Encoding encoding) {
-    List<ExecViews.Chunk> chunks = new ArrayList<>(page.chunks().size());
-    Map<ExecEvent.Channel, Utf8Text> texts = new EnumMap<>(ExecEvent.Channel.class);
-    long offset = page.from();
-    long next = page.next();
-    int left = page.chunks().size();
-    for (ExecEvent.Output chunk : page.chunks()) {
-      left--;
-      int size = chunk.bytes().remaining();
-      String data;
-      if (encoding == Encoding.BASE64) {
-        data = Encoding.base64(chunk.bytes());
-      } else {
-        Utf8Text text = texts.computeIfAbsent(chunk.channel(), channel -> new Utf8Text());
-        data = text.decode(chunk.bytes());
-        boolean moreCanCome = page.running() || page.next() < page.end();
-        if (left == 0 && moreCanCome && text.pending() < size) {
-          next -= text.pending(); // the cut character comes whole with the next page
-        } else if (left == 0) {
-          data += text.end();
-        }
-      }
-      chunks.add(new ExecViews.Chunk(ExecViews.wireName(chunk.channel()), offset, data));
-      offset += size;
+    if (encoding == Encoding.BASE64) {
+      return page(page, encoding, page.next(), base64(page));
     }
+    OutputText text = OutputText.of(page);
+    return page(page, encoding, text.next(), text.chunks());
+  }
+
+  private static ExecViews.Output page(
+      ExecOutput page, Encoding encoding, long next, List<ExecViews.Chunk> chunks) {
     return new ExecViews.Output(
         page.from(),
         next,
@@ -136,6 +118,17 @@ final class OutputRoutes {
         page.running(),
         encoding.wireName(),
         chunks);
+  }
+
+  private static List<ExecViews.Chunk> base64(ExecOutput page) {
+    List<ExecViews.Chunk> chunks = new ArrayList<>(page.chunks().size());
+    long offset = page.from();
+    for (ExecEvent.Output chunk : page.chunks()) {
+      String data = Encoding.base64(chunk.bytes());
+      chunks.add(new ExecViews.Chunk(ExecViews.wireName(chunk.channel()), offset, data));
+      offset += chunk.bytes().remaining();
+    }
+    return chunks;
   }
 
   private void signal(Exchange exchange) throws IOException {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.control.web.HtmlTree;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -12,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BiFunction;
-import org.jsoup.Jsoup;
 import org.jsoup.nodes.Document;
 import org.jsoup.nodes.Element;
 
@@ -74,7 +74,11 @@ final class IndexPage {
 
   private static byte[] html(String page, URI from, BiFunction<URI, FileDigest, String> place)
       throws IOException, URISyntaxException {
-    Document document = Jsoup.parse(page);
+    HtmlTree tree = HtmlTree.parse(page, "");
+    if (tree.cut()) {
+      throw new IOException("it is too large to be read");
+    }
+    Document document = tree.document();
     if (document.selectFirst("base") != null) {
       throw new IOException("its addresses begin somewhere else");
     }

@@ -29,6 +29,8 @@ record ReadablePage(String title, String text, boolean cut) {
       Pattern.compile("charset\\s*=\\s*[\"']?([^\\s;\"']+)", Pattern.CASE_INSENSITIVE);
   private static final String AROUND =
       "nav, footer, aside, [role=navigation], [role=banner], [role=contentinfo], [role=complementary], .sidebar, .navbar, .cookie-banner";
+  // Whatever a page says of its characters stands here.
+  private static final int START = 5 * 1024;
   // With fewer left, what was taken away was the page.
   private static final int LEAST_CHARS = 200;
 
@@ -44,11 +46,18 @@ record ReadablePage(String title, String text, boolean cut) {
       boolean cut = text.length() > most;
       return new ReadablePage("", cut ? text.substring(0, most) : text, cut);
     }
+    HtmlTree page = HtmlTree.parse(html(bytes, type), base);
+    Markdown main = main(page.document(), most);
+    return new ReadablePage(
+        page.document().title().strip(), main.text(), main.isCut() || page.cut());
+  }
+
+  private static String html(byte[] bytes, String type) throws IOException {
     // Without a word of the server, the page itself says it, or begins with a mark.
-    String charset = charset(type).map(Charset::name).orElse(null);
-    Document page = Jsoup.parse(new ByteArrayInputStream(bytes), charset, base);
-    Markdown main = main(page, most);
-    return new ReadablePage(page.title().strip(), main.text(), main.isCut());
+    var start = new ByteArrayInputStream(bytes, 0, Math.min(bytes.length, START));
+    String said = charset(type).map(Charset::name).orElse(null);
+    String html = new String(bytes, Jsoup.parse(start, said, "").charset());
+    return html.startsWith("\ufeff") ? html.substring(1) : html;
   }
 
   static Optional<Charset> charset(String type) {

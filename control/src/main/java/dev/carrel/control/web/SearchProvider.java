@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.jsoup.Jsoup;
 import org.jsoup.nodes.Element;
 
 /** Where to search, and how to read what comes back. Its pages are as hostile as any. */
@@ -100,7 +99,7 @@ enum SearchProvider {
   private static List<Hit> hits(
       String page, String base, String result, String title, String snippet) {
     var hits = new ArrayList<Hit>();
-    for (Element one : Jsoup.parse(page, base).select(result)) {
+    for (Element one : HtmlTree.parse(page, base).document().select(result)) {
       Element link = one.selectFirst(title);
       String url = link == null ? "" : unwrapped(link.absUrl("href"));
       if (link != null && (url.startsWith("http://") || url.startsWith("https://"))) {

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,9 @@ public final class Web {
   private static final int MIN_QUERY = 2;
   private static final int MAX_QUERY = 500;
 
+  /** A tree of a page is many times as large as the page. */
+  private static final int TREES_AT_ONCE = 2;
+
   private final WebSettings settings;
   private final Sandboxes sandboxes;
   private final Gates gates;
@@ -44,6 +48,7 @@ public final class Web {
   private final PageCache cache;
   private final Gate searches;
   private final AtomicInteger turn = new AtomicInteger();
+  private final Semaphore trees = new Semaphore(TREES_AT_ONCE);
 
   public Web(
       WebSettings settings, Sandboxes sandboxes, Gates gates, Audit audit, InstantSource clock) {
@@ -131,7 +136,7 @@ public final class Web {
             raw.answer().body(),
             ReadablePage.charset(raw.answer().type()).orElse(StandardCharsets.UTF_8));
     List<Hit> hits =
-        kind.read(page, raw.uri().toString()).stream()
+        parsed(() -> kind.read(page, raw.uri().toString())).stream()
             .filter(hit -> request.wants(hit.url()))
             .limit(request.most())
             .toList();
@@ -156,7 +161,9 @@ public final class Web {
     }
     try {
       ReadablePage page =
-          ReadablePage.of(answer.body(), type, raw.uri().toString(), settings.maxChars());
+          parsed(
+              () ->
+                  ReadablePage.of(answer.body(), type, raw.uri().toString(), settings.maxChars()));
       return new Fetched(
           raw.uri(),
           answer.status(),
@@ -168,6 +175,19 @@ public final class Web {
           false);
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.WEB_FAILED, raw.uri() + " cannot be read: " + e, e);
+    }
+  }
+
+  private interface Parsing<T, E extends Exception> {
+    T parse() throws E;
+  }
+
+  private <T, E extends Exception> T parsed(Parsing<T, E> parsing) throws E, InterruptedException {
+    trees.acquire();
+    try {
+      return parsing.parse();
+    } finally {
+      trees.release();
     }
   }
 

@@ -125,6 +125,30 @@ class ReadablePageTest {
     assertThat(markdown("")).isEmpty();
   }
 
+  /** Each of them is a tree of gigabytes. */
+  @Test
+  @Timeout(60)
+  void pagesThatGrowWhileTheyAreReadEnd() throws IOException {
+    var marks = new StringBuilder("<title>t</title><p>");
+    var attributes = new StringBuilder("<title>t</title><p>");
+    for (int i = 0; i < 12; i++) {
+      marks.append("<b a").append(i).append('>');
+      attributes.append("<b a").append(i);
+      for (int j = 0; j < 400; j++) {
+        attributes.append(" b").append(j);
+      }
+      attributes.append('>');
+    }
+    String value = "<title>t</title><p><b a=\"" + "v".repeat(100_000) + "\">";
+    for (String start : List.of(marks.toString(), attributes.toString(), value)) {
+      byte[] html = (start + "<p>x".repeat(MEGABYTE / 4)).getBytes(StandardCharsets.UTF_8);
+      ReadablePage page = ReadablePage.of(html, "text/html", "", 50 * MEGABYTE);
+      assertThat(page.cut()).isTrue();
+      assertThat(page.title()).isEqualTo("t");
+      assertThat(page.text()).contains("x");
+    }
+  }
+
   @Test
   void noMoreIsSaidThanThereIsRoomFor() throws IOException {
     String words = "word ".repeat(MOST / 5 - 1) + "last!";

@@ -10,6 +10,7 @@ import java.nio.channels.WritableByteChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.zip.GZIPInputStream;
@@ -42,10 +43,16 @@ public final class Fetch {
    * @param type empty: it did not say
    * @param location where else it is; null: here
    * @param cut whether there was more than was wanted
+   * @param packed whether the body that was saved is gzip, though nobody asked for that
    */
   @SuppressWarnings("ArrayRecordComponent") // written once, never compared
   public record Answer(
-      int status, String type, @Nullable String location, byte[] body, boolean cut) {}
+      int status,
+      String type,
+      @Nullable String location,
+      byte[] body,
+      boolean cut,
+      boolean packed) {}
 
   /**
    * @param uri whole, of http or https
@@ -224,6 +231,10 @@ public final class Fetch {
   private static Answer save(Gate gate, Wire wire, WritableByteChannel into)
       throws IOException, RefusedException {
     HttpHead head = head(gate, wire);
+    Optional<Answer> moved = moved(head);
+    if (moved.isPresent()) {
+      return moved.get();
+    }
     int status = Integer.parseInt(head.start().get(1));
     Framing framing = head.framing();
     if (status == 200) {
@@ -235,17 +246,18 @@ public final class Fetch {
           gate::receive,
           Filter.NONE);
     }
-    return new Answer(status, first(head, "Content-Type"), null, new byte[0], false);
+    String type = first(head, "Content-Type");
+    return new Answer(status, type, null, new byte[0], false, isPacked(head));
   }
 
   private static Answer read(Gate gate, Wire wire, int most) throws IOException, RefusedException {
     HttpHead head = head(gate, wire);
-    String status = head.start().get(1);
-    String type = first(head, "Content-Type");
-    List<String> locations = head.values("Location");
-    if (MOVED.contains(status) && locations.size() == 1) {
-      return new Answer(Integer.parseInt(status), type, locations.getFirst(), new byte[0], false);
+    Optional<Answer> moved = moved(head);
+    if (moved.isPresent()) {
+      return moved.get();
     }
+    int status = Integer.parseInt(head.start().get(1));
+    String type = first(head, "Content-Type");
     var body = new Bounded(most);
     Framing framing = head.framing();
     try {
@@ -260,10 +272,26 @@ public final class Fetch {
       body.cut = true;
     }
     byte[] bytes = body.bytes.toByteArray();
-    if (first(head, "Content-Encoding").toLowerCase(Locale.ROOT).equals("gzip")) {
-      return unpacked(Integer.parseInt(status), type, bytes, most, body.cut);
+    if (isPacked(head)) {
+      return unpacked(status, type, bytes, most, body.cut);
     }
-    return new Answer(Integer.parseInt(status), type, null, bytes, body.cut);
+    return new Answer(status, type, null, bytes, body.cut, false);
+  }
+
+  private static Optional<Answer> moved(HttpHead head) {
+    String status = head.start().get(1);
+    List<String> locations = head.values("Location");
+    if (!MOVED.contains(status) || locations.size() != 1) {
+      return Optional.empty();
+    }
+    String type = first(head, "Content-Type");
+    String location = locations.getFirst();
+    return Optional.of(
+        new Answer(Integer.parseInt(status), type, location, new byte[0], false, false));
+  }
+
+  private static boolean isPacked(HttpHead head) {
+    return first(head, "Content-Encoding").toLowerCase(Locale.ROOT).equals("gzip");
   }
 
   /** What a few bytes unpack to is bounded like anything else. */
@@ -283,7 +311,7 @@ public final class Fetch {
           throw e;
         }
       }
-      return new Answer(status, type, null, bytes.toByteArray(), cut || count > 0);
+      return new Answer(status, type, null, bytes.toByteArray(), cut || count > 0, false);
     }
   }
 

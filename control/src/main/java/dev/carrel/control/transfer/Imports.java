@@ -12,6 +12,7 @@ import dev.carrel.control.files.Files;
 import dev.carrel.control.files.SandboxPath;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Spool;
 import dev.carrel.image.Unpacker;
@@ -63,8 +64,8 @@ public final class Imports {
     this.files = files;
     this.exports = exports;
     this.hostFolders = new HostFolders(settings.hostFolders(), data);
-    this.download = new Download(gates, settings);
     this.spool = new Spool(data.resolve("transfers"));
+    this.download = new Download(gates, settings, spool);
     this.audit = audit;
   }
 
@@ -126,11 +127,7 @@ public final class Imports {
         case ImportFile.Inline inline ->
             put(new ByteArrayInputStream(inline.content()), wanted.unpack(), landing);
         case ImportFile.Address address ->
-            put(
-                new ByteArrayInputStream(
-                    download.get(sandboxes.get(caller, running.id()), address.url())),
-                wanted.unpack(),
-                landing);
+            fromWeb(sandboxes.get(caller, running.id()), address, wanted.unpack(), landing);
         case ImportFile.Exported exported ->
             fromSandbox(caller, running, exported, wanted.unpack(), landing, skipped);
       }
@@ -192,6 +189,17 @@ public final class Imports {
         });
   }
 
+  private void fromWeb(Sandbox sandbox, ImportFile.Address address, boolean unpack, Landing landing)
+      throws IOException, InterruptedException {
+    Path file = spool.create();
+    try {
+      download.save(sandbox, address.url(), file);
+      land(file, "", false, unpack, landing);
+    } finally {
+      java.nio.file.Files.delete(file);
+    }
+  }
+
   private void fromSandbox(
       Caller caller,
       RunningSandbox running,
@@ -247,15 +255,21 @@ public final class Imports {
         executable = (source.entry().mode() & 0100) != 0;
         source.transferTo(out);
       }
-      try (InputStream in = java.nio.file.Files.newInputStream(file)) {
-        if (unpack) {
-          Unpacker.unpack(file, limits(), sink(landing));
-        } else {
-          landing.file(name, executable, in);
-        }
-      }
+      land(file, name, executable, unpack, landing);
     } finally {
       java.nio.file.Files.delete(file);
+    }
+  }
+
+  private void land(Path file, String name, boolean executable, boolean unpack, Landing landing)
+      throws IOException {
+    if (unpack) {
+      requireRoom(java.nio.file.Files.size(file));
+      Unpacker.unpack(file, limits(), sink(landing));
+      return;
+    }
+    try (InputStream in = java.nio.file.Files.newInputStream(file)) {
+      landing.file(name, executable, in);
     }
   }
 

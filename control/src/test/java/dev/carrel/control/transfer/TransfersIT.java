@@ -18,6 +18,7 @@ import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Rule;
+import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -26,15 +27,23 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -75,6 +84,7 @@ class TransfersIT {
           }
           exchange.close();
         });
+    site.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     site.start();
     fixture = new ControlFixture(this::settings);
     control = fixture.control();
@@ -212,6 +222,94 @@ class TransfersIT {
             "file:///etc/passwd")) {
       assertThat(bring(new ImportFile.Address(bad), "x").success()).as(bad).isFalse();
     }
+  }
+
+  @Test
+  void whatIsFetchedIsOnTheDiskAndSlowAddressesKeepNobodyWaiting() throws Exception {
+    String url = "http://" + SITE + ":" + site.getAddress().getPort();
+    sandbox = allowed(SITE + ":" + site.getAddress().getPort());
+    var go = new CountDownLatch(1);
+    byte[] part = new byte[1 << 20];
+    site.createContext(
+        "/slow",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 2L * part.length);
+          exchange.getResponseBody().write(part);
+          exchange.getResponseBody().flush();
+          try (exchange) {
+            go.await();
+            exchange.getResponseBody().write(part);
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
+    var slow = new ArrayList<Future<Imported>>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 0; i < 6; i++) {
+        String name = "slow" + i;
+        slow.add(threads.submit(() -> bring(new ImportFile.Address(url + "/slow"), name)));
+      }
+      try {
+        Eventually.holds(
+            "six parts are on the disk", Duration.ofSeconds(30), () -> spooled(part.length) == 6);
+        assertThat(bring(new ImportFile.Address(url + "/quick"), "quick").failure()).isNull();
+      } finally {
+        go.countDown();
+      }
+      for (Future<Imported> one : slow) {
+        assertThat(one.get().size()).isEqualTo(2L * part.length);
+      }
+    }
+    assertThat(spooled(0)).isZero();
+  }
+
+  private long spooled(long least) {
+    try (Stream<Path> files = Files.list(fixture.data().resolve("transfers"))) {
+      return files.filter(file -> file.toFile().length() >= least).count();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void whatAnAddressHasIsBoundedPackedAndUnpacked() throws Exception {
+    String url = "http://" + SITE + ":" + site.getAddress().getPort();
+    sandbox = allowed(SITE + ":" + site.getAddress().getPort());
+    byte[] large = new byte[65 << 20];
+    serve("/large", "identity", large);
+    serve("/bomb", "gzip", gzip(large));
+    serve("/broken", "gzip", new byte[100]);
+    serve("/packed", "gzip", gzip("unpacked".getBytes(StandardCharsets.UTF_8)));
+    for (String path : List.of("/large", "/bomb")) {
+      Imported refused = bring(new ImportFile.Address(url + path), "x");
+      assertThat(refused.failure().code()).as(path).isEqualTo(ErrorCode.TOO_LARGE);
+      assertThat(refused.failure().message()).contains(path);
+    }
+    assertThat(bring(new ImportFile.Address(url + "/broken"), "x").failure().code())
+        .isEqualTo(ErrorCode.WEB_FAILED);
+    assertThat(bring(new ImportFile.Address(url + "/packed"), "p").failure()).isNull();
+    assertThat(read("p")).isEqualTo("unpacked");
+    assertThat(spooled(0)).isZero();
+  }
+
+  private void serve(String path, String encoding, byte[] body) {
+    site.createContext(
+        path,
+        exchange -> {
+          exchange.getResponseHeaders().add("Content-Encoding", encoding);
+          exchange.sendResponseHeaders(200, body.length);
+          try (exchange) {
+            exchange.getResponseBody().write(body);
+          }
+        });
+  }
+
+  private static byte[] gzip(byte[] content) throws IOException {
+    var packed = new ByteArrayOutputStream();
+    try (var out = new GZIPOutputStream(packed)) {
+      out.write(content);
+    }
+    return packed.toByteArray();
   }
 
   @Test

@@ -6,6 +6,7 @@ import dev.carrel.control.redact.RedactedStream;
 import dev.carrel.control.redact.Redaction;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.WebSocket;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -18,6 +19,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Passes a request on to an app and its answer back, both as they come. Each request has a
@@ -43,8 +46,9 @@ final class AppProxy {
   void forward(Exchange exchange, Caller caller, Target target)
       throws IOException, InterruptedException {
     RequestHead.check(exchange);
+    var unreadable = new AtomicReference<@Nullable HttpProblem>();
     try (PortStream app = ports.open(caller, target.place().sandbox(), target.place().port())) {
-      talk(exchange, target, app);
+      talk(exchange, target, app, unreadable);
     } catch (IOException | UncheckedIOException e) {
       if (Thread.interrupted()) {
         throw new InterruptedException();
@@ -53,11 +57,16 @@ final class AppProxy {
         // The client shall see that the answer is not whole.
         throw exchange.hangUp();
       }
-      throw failed(target, e);
+      HttpProblem problem = unreadable.get();
+      throw problem == null ? failed(target, e) : problem;
     }
   }
 
-  private void talk(Exchange exchange, Target target, PortStream app)
+  private void talk(
+      Exchange exchange,
+      Target target,
+      PortStream app,
+      AtomicReference<@Nullable HttpProblem> unreadable)
       throws IOException, InterruptedException {
     boolean upgrade = exchange.wantsWebSocket();
     Redaction redaction = app.redaction();
@@ -67,7 +76,16 @@ final class AppProxy {
     var sent = new CountDownLatch(1);
     boolean hasBody = exchange.contentLength().orElse(1) > 0;
     if (hasBody) {
-      exchange.readElsewhere(() -> send(exchange, output, sent));
+      exchange.readElsewhere(
+          () -> {
+            try {
+              send(exchange, output, sent);
+            } catch (HttpProblem e) {
+              // The app would wait for the rest of the body, and this for the app.
+              unreadable.set(e);
+              app.close();
+            }
+          });
     } else {
       sent.countDown();
       exchange.cancelWhenClientLeaves();

@@ -11,9 +11,12 @@ import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.SandboxHosts.Place;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -117,6 +120,23 @@ class HostileAppTest {
     try (ScriptedApp app = ScriptedApp.saying("HTTP/1.1 200 OK\r\n" + rest)) {
       String answer = get(app, "");
       assertThat(answer).startsWith("HTTP/1.1 200").doesNotEndWith("0\r\n\r\n");
+    }
+  }
+
+  @Test
+  void aBodyThatCannotBeReadIsNotWaitedFor() throws Exception {
+    var gone = new CountDownLatch(1);
+    try (ScriptedApp app =
+            ScriptedApp.of(
+                (in, out) -> {
+                  in.transferTo(OutputStream.nullOutputStream());
+                  gone.countDown();
+                });
+        var client = new RawClient(server.port())) {
+      client.send(request("POST", app, "/", "Transfer-Encoding: chunked\r\n\r\n"));
+      client.send("3\r\nabc\r\nzz\r\n");
+      assertThat(client.readHead()).startsWith("HTTP/1.1 400");
+      assertThat(gone.await(10, TimeUnit.SECONDS)).isTrue();
     }
   }
 

@@ -53,13 +53,13 @@ public final class Cli {
 
   public int run(List<String> arguments) {
     var terminal = new Terminal();
-    var console = new Console(out, err, terminal, host.settings().colours());
+    var console = new Console(out, err, terminal, host.colours());
     var session = new Session(host, console, terminal, in);
     return commandLine(session, arguments).execute(arguments.toArray(String[]::new));
   }
 
   private CommandLine commandLine(Session session, List<String> arguments) {
-    boolean colours = host.settings().colours() && session.terminal().isTerminal(1);
+    boolean colours = host.colours() && session.terminal().isTerminal(1);
     CommandLine carrel = new CommandLine(new RootCommand());
     carrel
         .getCommandSpec()

@@ -13,8 +13,11 @@ import java.util.function.Supplier;
 public interface Host {
   String version();
 
-  /** From the caller's surroundings. */
-  Settings settings();
+  /** False when NO_COLOR is set or the terminal is dumb. */
+  boolean colours();
+
+  /** A server that the caller's surroundings name, winning over any found. */
+  Optional<Endpoint> namedServer();
 
   /** A server of this user that was started with {@code serve} and still runs. */
   Optional<Endpoint> runningServer();
@@ -50,14 +53,6 @@ public interface Host {
 
   /** Further commands of the program by name, as picocli takes them. */
   Map<String, Supplier<Object>> furtherCommands();
-
-  /**
-   * What the caller's surroundings say.
-   *
-   * @param server an address and token given by the caller, winning over any found
-   * @param colours false when NO_COLOR is set or the terminal is dumb
-   */
-  record Settings(Optional<Endpoint> server, boolean colours) {}
 
   /**
    * How {@code serve} was called.

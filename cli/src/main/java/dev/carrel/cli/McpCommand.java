@@ -68,7 +68,7 @@ final class McpCommand implements Callable<Integer> {
   }
 
   private Endpoint server(Deque<LocalServer> joined) {
-    Optional<Endpoint> named = session.host().settings().server();
+    Optional<Endpoint> named = session.host().namedServer();
     if (named.isPresent()) {
       return named.get();
     }

@@ -54,7 +54,7 @@ final class Session {
   }
 
   private Optional<Endpoint> server() {
-    return host.settings().server().or(host::runningServer);
+    return host.namedServer().or(host::runningServer);
   }
 
   private static Connection remote(Endpoint endpoint) {

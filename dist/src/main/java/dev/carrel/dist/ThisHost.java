@@ -44,14 +44,17 @@ final class ThisHost implements Host {
   }
 
   @Override
-  public Settings settings() {
-    boolean colours =
-        environment.variable("NO_COLOR").isEmpty()
-            && !environment.variable("TERM").orElse("dumb").equals("dumb");
-    return new Settings(namedServer(), colours);
+  public boolean colours() {
+    return environment.variable("NO_COLOR").isEmpty()
+        && !environment.variable("TERM").orElse("dumb").equals("dumb");
   }
 
-  private Optional<Endpoint> namedServer() {
+  @Override
+  public Optional<Endpoint> namedServer() {
+    return orFailure(this::serverOfVariables);
+  }
+
+  private Optional<Endpoint> serverOfVariables() {
     Optional<String> url = environment.variable("CARREL_URL");
     if (url.isEmpty()) {
       return Optional.empty();
@@ -59,7 +62,11 @@ final class ThisHost implements Host {
     String token =
         namedToken()
             .orElseThrow(
-                () -> new ConfigurationException("CARREL_URL is set, but CARREL_TOKEN is not"));
+                () ->
+                    new CommandFailure(
+                        "CARREL_URL is set, but CARREL_TOKEN is not",
+                        "it lies in 'token' in the server's data directory; others get one with"
+                            + " 'carrel keys create'"));
     return Optional.of(new Endpoint(serverAddress(url.get()), token));
   }
 

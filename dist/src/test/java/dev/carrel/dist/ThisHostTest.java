@@ -3,14 +3,20 @@ package dev.carrel.dist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.cli.Cli;
+import dev.carrel.cli.CommandFailure;
 import dev.carrel.dist.config.Configuration;
-import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.Environment;
 import dev.carrel.server.auth.TokenFile;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -21,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ThisHostTest {
   @Test
   void theServerOfTheVariablesIsUsed() {
-    assertThat(host("https://carrel.example:8443/", "secret").settings().server().orElseThrow())
+    assertThat(host("https://carrel.example:8443/", "secret").namedServer().orElseThrow())
         .satisfies(
             server -> {
               assertThat(server.address()).isEqualTo(URI.create("https://carrel.example:8443/"));
@@ -32,18 +38,30 @@ class ThisHostTest {
   @ParameterizedTest
   @ValueSource(strings = {"foo", "ftp://x", "http://x:99999", "http://", "a b"})
   void whatIsNoAddressOfAServerIsSaid(String url) {
-    assertThatThrownBy(host(url, "secret")::settings)
-        .isInstanceOf(ConfigurationException.class)
+    assertThatThrownBy(host(url, "secret")::namedServer)
+        .isInstanceOf(CommandFailure.class)
         .hasMessageContaining("CARREL_URL")
         .hasMessageContaining(url);
   }
 
   @Test
   void aTokenThatNoHeaderCanHoldIsSaidButNotShown() {
-    assertThatThrownBy(host("http://x", "se\ncret")::settings)
-        .isInstanceOf(ConfigurationException.class)
+    assertThatThrownBy(host("http://x", "se\ncret")::namedServer)
+        .isInstanceOf(CommandFailure.class)
         .hasMessageContaining("CARREL_TOKEN")
         .hasMessageNotContaining("cret");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--help", "version", "completion"})
+  void whatNeedsNoServerNeedsNoToken(String command) {
+    var host = new ThisHost(environment(Map.of("CARREL_URL", "http://x")));
+    assertThatThrownBy(host::namedServer)
+        .isInstanceOf(CommandFailure.class)
+        .hasMessageContaining("CARREL_TOKEN is not");
+    var out = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+    int code = new Cli(host, InputStream.nullInputStream(), out, out).run(List.of(command));
+    assertThat(code).isZero();
   }
 
   @Test

@@ -266,7 +266,7 @@ public final class Cli {
       }
       case CarrelException failure -> {
         console.error(failure.message());
-        failure.hint().or(() -> nextStep(failure.code())).ifPresent(console::hint);
+        hint(failure).ifPresent(console::hint);
       }
       case IOException failure -> console.error(describe(failure));
       case UncheckedIOException failure -> console.error(describe(failure));
@@ -276,6 +276,10 @@ public final class Cli {
       }
     }
     return FAILED;
+  }
+
+  static Optional<String> hint(CarrelException failure) {
+    return failure.hint().or(() -> nextStep(failure.code()));
   }
 
   /** For failures of which only the command line knows what to do. */

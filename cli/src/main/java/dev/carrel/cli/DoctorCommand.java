@@ -27,7 +27,7 @@ import picocli.CommandLine.Mixin;
       "Tell what is present on this host, what isolation is really applied and why not more, and"
           + " what to install.",
       "",
-      "Exits with 1 when no engine that isolates can be used."
+      "Exits with 1 when no engine that isolates can be used, with 125 when that is not known."
     })
 final class DoctorCommand implements Callable<Integer> {
   private static final String NATIVE = "native";
@@ -53,6 +53,7 @@ final class DoctorCommand implements Callable<Integer> {
       List<EngineInfo> engines,
       List<ImageBuilder> builders,
       @Nullable String engineProblem,
+      @Nullable String engineHint,
       List<ToolFinding> tools,
       List<String> remedies) {
 
@@ -75,6 +76,9 @@ final class DoctorCommand implements Callable<Integer> {
     } else {
       show(findings);
     }
+    if (findings.engineProblem() != null) {
+      return Cli.FAILED;
+    }
     return findings.isolates() ? 0 : 1;
   }
 
@@ -82,16 +86,26 @@ final class DoctorCommand implements Callable<Integer> {
     List<EngineInfo> engines = List.of();
     List<ImageBuilder> builders = List.of();
     String problem = null;
+    String hint = null;
     try (Session.Connection server = session.connectForOneRun()) {
       engines = server.carrel().engines();
       builders = server.carrel().imageBuilders();
     } catch (CarrelException e) {
       problem = e.message();
+      hint = Cli.hint(e).orElse(null);
     } catch (CommandFailure e) {
       problem = e.getMessage();
+      hint = e.hint().orElse(null);
     }
     return new Findings(
-        session.host().version(), host(), engines, builders, problem, tools(), remedies(engines));
+        session.host().version(),
+        host(),
+        engines,
+        builders,
+        problem,
+        hint,
+        tools(),
+        remedies(engines));
   }
 
   /** Root needs none of them. */
@@ -167,6 +181,9 @@ final class DoctorCommand implements Callable<Integer> {
     if (findings.engineProblem() != null) {
       heading("Engines");
       console.line("  " + console.styled(Console.Style.BAD, "✗ ") + findings.engineProblem());
+      if (findings.engineHint() != null) {
+        console.line("    " + findings.engineHint());
+      }
     }
     findings.engines().forEach(this::show);
     if (!findings.builders().isEmpty()) {
@@ -249,6 +266,10 @@ final class DoctorCommand implements Callable<Integer> {
   }
 
   private static String verdict(Console console, Findings findings) {
+    if (findings.engineProblem() != null) {
+      return console.styled(
+          Console.Style.WARN, "Whether an engine here isolates is not known: no server could say.");
+    }
     return findings.isolates()
         ? console.styled(Console.Style.GOOD, "This host can run untrusted code in isolation.")
         : console.styled(

@@ -1,0 +1,135 @@
+package dev.carrel.cli;
+
+import static java.util.Map.entry;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the command line makes of a server's answers, and of there being none. */
+@Timeout(60)
+class CliTest {
+  private static final String SANDBOX = "/api/v1/sandboxes/sb1";
+  private static final String SETTINGS = "/api/v1/settings/sandbox";
+
+  private final Map<String, String> answers = new ConcurrentHashMap<>();
+  private final List<String> requests = new CopyOnWriteArrayList<>();
+  @TempDir private Path folder;
+  private HttpServer server;
+
+  @BeforeEach
+  void serve() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/", this::answer);
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop(0);
+  }
+
+  private record Outcome(int code, String out, String err) {}
+
+  @Test
+  void aDoctorWhoCouldNotAskSaysSo() {
+    answers.put("GET /api/v1/engines", "");
+
+    Outcome outcome = carrel("doctor");
+
+    assertThat(outcome.code()).isEqualTo(125);
+    assertThat(outcome.out()).contains("is not known", "ask the owner").doesNotContain("No engine");
+  }
+
+  private Outcome carrel(String... arguments) {
+    URI address = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+    return carrel(Optional.of(new Endpoint(address, "token")), arguments);
+  }
+
+  /** Where no server is. */
+  private Outcome alone(String... arguments) {
+    return carrel(Optional.empty(), arguments);
+  }
+
+  private Outcome carrel(Optional<Endpoint> named, String... arguments) {
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    int code =
+        new Cli(
+                new StubHost(named, folder),
+                new ByteArrayInputStream(new byte[0]),
+                new PrintStream(out, true, StandardCharsets.UTF_8),
+                new PrintStream(err, true, StandardCharsets.UTF_8))
+            .run(List.of(arguments));
+    return new Outcome(
+        code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+  }
+
+  /** The events of a command that wrote one byte after what is missing. */
+  private static String ended(int code, long missing, String skipped) {
+    String gap = missing == 0 ? "" : "event: gap\ndata: {\"bytes\":%d}\n\n".formatted(missing);
+    return """
+        event: started
+        data: {"id":"ex1","pid":1,"offset":0}
+
+        %sid: %d
+        event: stdout
+        data: {"base64":"eA=="}
+
+        event: exited
+        data: {"id":"ex1","exit_code":%d,"cause":"returned","files_changed":[],"artifacts":[],\
+        "artifacts_skipped":%s}
+
+        """
+        .formatted(gap, missing + 1, code, skipped);
+  }
+
+  private void answer(HttpExchange exchange) throws IOException {
+    String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+    String called = exchange.getRequestMethod() + " " + exchange.getRequestURI().getPath();
+    int command = body.indexOf("\"command\":[");
+    requests.add(
+        command < 0
+            ? called
+            : called
+                + " "
+                + body.substring(body.indexOf('[', command), body.indexOf(']', command) + 1));
+    String answer = answers.getOrDefault(called, "");
+    boolean known = !answer.isEmpty();
+    String problem =
+        "{\"code\":\"unauthenticated\",\"detail\":\"no\",\"hint\":\"ask the owner\",\"status\":401}";
+    byte[] bytes = (known ? answer : problem).getBytes(StandardCharsets.UTF_8);
+    exchange
+        .getResponseHeaders()
+        .set(
+            "Content-Type",
+            answer.startsWith("event:")
+                ? "text/event-stream"
+                : known ? "application/json" : "application/problem+json");
+    exchange.sendResponseHeaders(known ? 200 : 401, bytes.length);
+    exchange.getResponseBody().write(bytes);
+    exchange.close();
+  }
+}

@@ -1,0 +1,65 @@
+package dev.carrel.cli;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** Surroundings in which a server is named, or none is there and none may be started. */
+record StubHost(Optional<Endpoint> namedServer, Path userHome) implements Host {
+  @Override
+  public String version() {
+    return "test";
+  }
+
+  @Override
+  public boolean colours() {
+    return false;
+  }
+
+  @Override
+  public Optional<Endpoint> runningServer() {
+    return Optional.empty();
+  }
+
+  @Override
+  public LocalServer startServer() {
+    throw new CommandFailure("a server was started");
+  }
+
+  @Override
+  public LocalServer startPassingServer() {
+    return startServer();
+  }
+
+  @Override
+  public LocalServer shareServer() {
+    return startServer();
+  }
+
+  @Override
+  public Path program() {
+    return Path.of("/opt/carrel/bin/carrel");
+  }
+
+  @Override
+  public Path runFolder() {
+    return userHome;
+  }
+
+  @Override
+  public ServedServer serve(ServeOptions options) {
+    throw new CommandFailure("a server was started");
+  }
+
+  @Override
+  public List<String> settingKeys() {
+    return List.of();
+  }
+
+  @Override
+  public Map<String, Supplier<Object>> furtherCommands() {
+    return Map.of();
+  }
+}

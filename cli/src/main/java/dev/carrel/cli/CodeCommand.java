@@ -151,6 +151,7 @@ final class CodeCommand implements Callable<Integer> {
                   interrupt(sandbox, stream, interrupts.addAndGet(times));
                 })) {
       int shown = 0;
+      long missing = 0;
       for (Optional<CodeEvent> next = stream.next(); next.isPresent(); next = stream.next()) {
         switch (next.get()) {
           case CodeEvent.Queued _ -> {}
@@ -158,10 +159,10 @@ final class CodeCommand implements Callable<Integer> {
           case CodeEvent.Output text -> print(text);
           case CodeEvent.Display display -> show(display.bundle(), ++shown);
           case CodeEvent.Result result -> show(result.bundle(), ++shown);
-          case CodeEvent.Gap _ -> {}
+          case CodeEvent.Gap gap -> missing += gap.events();
           case CodeEvent.Failed failed -> print(failed.error());
           case CodeEvent.Done done -> {
-            return end(done);
+            return end(done, missing);
           }
         }
       }
@@ -253,8 +254,11 @@ final class CodeCommand implements Callable<Integer> {
     };
   }
 
-  private int end(CodeEvent.Done done) {
+  private int end(CodeEvent.Done done, long missing) {
     Console console = session.console();
+    if (missing > 0) {
+      console.error(missing + " pieces of its output are missing: they were no longer kept");
+    }
     if (done.timedOut()) {
       console.error("timed out");
     }
@@ -267,6 +271,9 @@ final class CodeCommand implements Callable<Integer> {
     if (done.interrupted()) {
       return Cli.INTERRUPTED;
     }
-    return done.success() ? 0 : 1;
+    if (!done.success()) {
+      return 1;
+    }
+    return missing > 0 ? Cli.FAILED : 0;
   }
 }

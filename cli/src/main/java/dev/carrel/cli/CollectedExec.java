@@ -33,6 +33,13 @@ final class CollectedExec implements LiveExec.Sink {
     end = exited;
   }
 
+  /** As with what is too long to be kept here, the answer itself says so. */
+  @Override
+  public boolean missing(long bytes) {
+    truncated = true;
+    return false;
+  }
+
   /** Ordered as a reader wants it. */
   Map<String, @Nullable Object> json() {
     ExecEvent.Exited exited = end;

@@ -35,6 +35,9 @@ final class LiveExec {
     void output(ExecEvent.Output output);
 
     void exited(ExecEvent.Exited exited);
+
+    /** After the end: so much output is missing. Whether that makes a failure of a success. */
+    boolean missing(long bytes);
   }
 
   /**
@@ -102,15 +105,17 @@ final class LiveExec {
   }
 
   private static int read(ExecStream exec, Sink sink) {
+    long missing = 0;
     for (ExecEvent event : exec) {
       switch (event) {
         case ExecEvent.Queued _ -> {}
         case ExecEvent.Started _ -> {}
-        case ExecEvent.Gap _ -> {}
+        case ExecEvent.Gap gap -> missing += gap.bytes();
         case ExecEvent.Output output -> sink.output(output);
         case ExecEvent.Exited exited -> {
           sink.exited(exited);
-          return exited.exitCode();
+          boolean lost = missing > 0 && sink.missing(missing);
+          return lost && exited.exitCode() == 0 ? Cli.FAILED : exited.exitCode();
         }
       }
     }
@@ -164,6 +169,15 @@ final class LiveExec {
 
   /** The command's streams go to ours, byte for byte. */
   Sink streams() {
+    return streams(true);
+  }
+
+  /** As {@link #streams}, of a screen: what has gone from it is not missed. */
+  Sink screen() {
+    return streams(false);
+  }
+
+  private Sink streams(boolean whole) {
     Console console = session.console();
     return new Sink() {
       @Override
@@ -180,6 +194,14 @@ final class LiveExec {
       @Override
       public void exited(ExecEvent.Exited exited) {
         explain(console, exited);
+      }
+
+      @Override
+      public boolean missing(long bytes) {
+        if (whole) {
+          console.error(bytes + " bytes of its output are missing: they were no longer kept");
+        }
+        return whole;
       }
     };
   }

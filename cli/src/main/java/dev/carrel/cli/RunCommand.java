@@ -276,5 +276,10 @@ final class RunCommand implements Callable<Integer> {
       truncated = exited.filesChangedTruncated();
       next.exited(exited);
     }
+
+    @Override
+    public boolean missing(long bytes) {
+      return next.missing(bytes);
+    }
   }
 }

@@ -126,7 +126,7 @@ final class TerminalCommand extends CommandGroup {
     try (ExecStream screen = sandbox.terminals().attach(terminal, from)) {
       return live.followUntilLeft(
           screen,
-          live.streams(),
+          live.screen(),
           () -> session.console().note("left running; come back with: " + back));
     }
   }

@@ -54,6 +54,26 @@ class CliTest {
   private record Outcome(int code, String out, String err) {}
 
   @Test
+  void outputThatIsNoLongerKeptIsMissed() {
+    answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
+    answers.put("POST " + SANDBOX + "/exec", ended(0, 7, "[]"));
+
+    Outcome partly = carrel("exec", "--key", "k", "sb1", "--", "big");
+    assertThat(partly.code()).isEqualTo(125);
+    assertThat(partly.out()).isEqualTo("x");
+    assertThat(partly.err()).contains("7 bytes of its output are missing");
+    assertThat(carrel("exec", "--key", "k", "--json", "sb1", "--", "big"))
+        .satisfies(
+            json -> {
+              assertThat(json.code()).isZero();
+              assertThat(json.out()).contains("\"truncated\" : true");
+            });
+
+    answers.put("POST " + SANDBOX + "/exec", ended(3, 7, "[]"));
+    assertThat(carrel("exec", "--key", "k", "sb1", "--", "big").code()).isEqualTo(3);
+  }
+
+  @Test
   void aDoctorWhoCouldNotAskSaysSo() {
     answers.put("GET /api/v1/engines", "");
 

@@ -92,12 +92,7 @@ final class ArtifactsCommand implements Callable<Integer> {
           List.of("PATH", "SIZE", "TYPE", "SHA-256", "SIGNED"),
           shown.artifacts().stream().map(this::row).toList());
     }
-    shown
-        .skipped()
-        .forEach(
-            one ->
-                console.note(
-                    "not signed: " + console.safe(one.path()) + ": " + console.safe(one.reason())));
+    shown.skipped().forEach(one -> console.note(LiveExec.notSigned(console, one)));
     if (shown.truncated()) {
       console.note("there were more files than the server looks at; name them in smaller parts");
     }

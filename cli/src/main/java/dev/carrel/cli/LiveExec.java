@@ -6,6 +6,7 @@ import dev.carrel.sdk.ExecEvent;
 import dev.carrel.sdk.ExecOptions;
 import dev.carrel.sdk.ExecStream;
 import dev.carrel.sdk.Sandbox;
+import dev.carrel.sdk.SignedArtifacts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
@@ -224,6 +225,11 @@ final class LiveExec {
         console.hint(exited.hint());
       }
     }
+    exited.artifactsSkipped().forEach(one -> console.note(notSigned(console, one)));
+  }
+
+  static String notSigned(Console console, SignedArtifacts.Skipped one) {
+    return "not signed: " + console.safe(one.path()) + ": " + console.safe(one.reason());
   }
 
   private static double seconds(ExecEvent.Exited exited) {

@@ -74,6 +74,19 @@ class CliTest {
   }
 
   @Test
+  void whatWasNotSignedIsSaid() {
+    answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
+    answers.put(
+        "POST " + SANDBOX + "/exec",
+        ended(0, 0, "[{\"path\":\"nope\",\"reason\":\"there is no such file\"}]"));
+
+    Outcome outcome = carrel("exec", "--key", "k", "--artifact", "nope", "sb1", "--", "true");
+
+    assertThat(outcome.code()).isZero();
+    assertThat(outcome.err()).contains("not signed: nope: there is no such file");
+  }
+
+  @Test
   void aDoctorWhoCouldNotAskSaysSo() {
     answers.put("GET /api/v1/engines", "");
 

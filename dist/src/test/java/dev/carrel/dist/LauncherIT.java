@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The script that starts everything, where the Java at hand is too old. */
+/** The script that starts everything, in surroundings that are not the usual ones. */
 @Timeout(120)
 class LauncherIT {
   @TempDir private Path folder;
@@ -38,6 +38,35 @@ class LauncherIT {
       assertThat(ended.out()).startsWith("carrel ");
       assertThat(ended.code()).isZero();
     }
+  }
+
+  @Test
+  void aClosedInputIsAnEmptyOne() throws Exception {
+    Distribution.Ended ended =
+        new Distribution(folder)
+            .run(
+                List.of(
+                    "sh", "-c", "exec \"$0\" run -l bash -c 'wc -c' <&-", Distribution.program()));
+
+    assertThat(ended.err()).isEmpty();
+    assertThat(ended.out().strip()).isEqualTo("0");
+    assertThat(ended.code()).isZero();
+  }
+
+  @Test
+  void aClosedOutputIsOneThatCannotBeWritten() throws Exception {
+    var distribution = new Distribution(folder);
+
+    assertThat(
+            distribution
+                .run(List.of("sh", "-c", "exec \"$0\" version >&-", Distribution.program()))
+                .code())
+        .isEqualTo(141);
+    assertThat(
+            distribution
+                .run(List.of("sh", "-c", "exec \"$0\" version 2>&-", Distribution.program()))
+                .code())
+        .isZero();
   }
 
   private Path jdk(String name, String version) throws IOException {

@@ -86,13 +86,13 @@ final class ApprovalsCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      try (Session.Connection server = session.connect()) {
+      try (Session.Connection server = session.connect(wait)) {
         Approvals approvals = server.carrel().approvals();
         ApprovalInfo asked =
             approvals.ask(
                 Map.of("sandbox_id", id, "subject", host, "scope", scope, "reason", reason));
-        while (wait && asked.status().equals("pending")) {
-          asked = approvals.await(asked.id(), WAIT_SECONDS);
+        if (wait) {
+          asked = decided(session.console(), approvals, asked);
         }
         show(session.console(), common.json(), asked);
         return asked.status().equals("approved") || !wait ? 0 : 1;
@@ -195,6 +195,18 @@ final class ApprovalsCommand extends CommandGroup {
       throw new CommandFailure("'" + text + "' is not a time such as 30m, 8h or 7d");
     }
     return Long.parseLong(number) * (unit == null ? 1 : unit);
+  }
+
+  /** Waits until a person, who has to be told which it is, has decided. */
+  static ApprovalInfo decided(Console console, Approvals approvals, ApprovalInfo asked) {
+    ApprovalInfo now = asked;
+    if (now.status().equals("pending")) {
+      console.note("waiting; to decide: carrel approvals approve (or deny) " + now.id());
+    }
+    while (now.status().equals("pending")) {
+      now = approvals.await(now.id(), WAIT_SECONDS);
+    }
+    return now;
   }
 
   static void show(Console console, boolean json, ApprovalInfo approval) {

@@ -62,7 +62,7 @@ final class AuditCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Mode asked = mode == null ? new Mode() : mode;
-    try (Session.Connection server = session.connect()) {
+    try (Session.Connection server = session.connect(asked.follow)) {
       Audit audit = server.carrel().audit();
       if (asked.verify) {
         return verify(audit.verify());

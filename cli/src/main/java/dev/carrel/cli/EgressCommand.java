@@ -39,8 +39,6 @@ import picocli.CommandLine.Spec;
       "  carrel egress example.com --namespace lab --wait"
     })
 final class EgressCommand implements Callable<Integer> {
-  private static final int WAIT_SECONDS = 30;
-
   private final Session session;
   @Spec private @Nullable CommandSpec spec;
   @Mixin private CommonOptions common = new CommonOptions();
@@ -66,7 +64,10 @@ final class EgressCommand implements Callable<Integer> {
     if (host == null) {
       throw CommandGroup.which(spec);
     }
-    try (Session.Connection server = session.connect()) {
+    if (namespace == null) {
+      throw unsaid(spec.commandLine(), host);
+    }
+    try (Session.Connection server = session.connect(wait)) {
       Approvals approvals = server.carrel().approvals();
       ApprovalInfo asked =
           approvals.ask(
@@ -79,8 +80,8 @@ final class EgressCommand implements Callable<Integer> {
                   "namespace",
                   "reason",
                   reason));
-      while (wait && asked.status().equals("pending")) {
-        asked = approvals.await(asked.id(), WAIT_SECONDS);
+      if (wait) {
+        asked = ApprovalsCommand.decided(session.console(), approvals, asked);
       }
       ApprovalsCommand.show(session.console(), common.json(), asked);
       return asked.status().equals("approved") || !wait ? 0 : 1;
@@ -249,7 +250,7 @@ final class EgressCommand implements Callable<Integer> {
     @Override
     public Integer call() {
       Console console = session.console();
-      try (Session.Connection server = session.connect()) {
+      try (Session.Connection server = session.connectToRunning()) {
         EgressAccess access =
             server.carrel().sandboxes().get(id).egress().access(hosts, Duration.ofSeconds(seconds));
         if (common.json()) {

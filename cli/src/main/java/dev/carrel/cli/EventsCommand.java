@@ -52,7 +52,7 @@ final class EventsCommand implements Callable<Integer> {
   public Integer call() {
     var filter = new EventStream.Filter(namespace, sandbox, type);
     Console console = session.console();
-    try (Session.Connection server = session.connect()) {
+    try (Session.Connection server = session.connect(follow)) {
       if (follow) {
         follow(server.carrel().events(filter, after));
         return 0;

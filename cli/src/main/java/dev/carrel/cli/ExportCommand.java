@@ -54,7 +54,8 @@ final class ExportCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    try (Session.Connection server = session.connect()) {
+    boolean links = remove == null && !paths.isEmpty();
+    try (Session.Connection server = session.connect(links)) {
       Transfers transfers = server.carrel().sandboxes().get(id).transfers();
       if (remove != null) {
         transfers.removeExport(remove);
@@ -63,7 +64,7 @@ final class ExportCommand implements Callable<Integer> {
         }
         return 0;
       }
-      if (paths.isEmpty()) {
+      if (!links) {
         list(transfers.exports());
         return 0;
       }

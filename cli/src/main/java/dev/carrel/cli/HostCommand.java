@@ -289,7 +289,6 @@ final class HostCommand extends CommandGroup {
 
   @Command(name = "request", description = "Ask a person to allow a command.")
   static final class AccessRequest implements Callable<Integer> {
-    private static final int WAIT_SECONDS = 60;
     private final Session session;
     @Mixin private CommonOptions common = new CommonOptions();
 
@@ -317,11 +316,11 @@ final class HostCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      try (Session.Connection server = session.connect()) {
+      try (Session.Connection server = session.connect(wait)) {
         ApprovalInfo asked =
             server.carrel().host().ask(String.join(" ", words), scope, sandbox, reason);
-        while (wait && asked.status().equals("pending")) {
-          asked = server.carrel().approvals().await(asked.id(), WAIT_SECONDS);
+        if (wait) {
+          asked = ApprovalsCommand.decided(session.console(), server.carrel().approvals(), asked);
         }
         ApprovalsCommand.show(session.console(), common.json(), asked);
         return asked.status().equals("approved") || !wait ? 0 : 1;

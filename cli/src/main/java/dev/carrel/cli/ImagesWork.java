@@ -81,7 +81,7 @@ final class ImagesWork {
     @Override
     public Integer call() throws IOException {
       ImageLock lock = locked == null ? null : ImageLockFile.read(locked);
-      try (Session.Connection server = session.connect()) {
+      try (Session.Connection server = session.connect(detach)) {
         ImageInfo begun = server.carrel().images().build(name, lock, snapshot);
         if (detach) {
           ImagesCommand.show(session.console(), common.json(), begun);
@@ -117,7 +117,7 @@ final class ImagesWork {
 
     @Override
     public Integer call() {
-      try (Session.Connection server = session.connect()) {
+      try (Session.Connection server = session.connect(detach)) {
         ImageInfo begun = server.carrel().images().pull(reference, platform);
         if (detach) {
           ImagesCommand.show(session.console(), common.json(), begun);

@@ -53,6 +53,15 @@ final class Session {
         .orElseThrow(() -> new CommandFailure("no server is running; start one: carrel serve"));
   }
 
+  /**
+   * The one or the other.
+   *
+   * @param running whether others must reach the server meanwhile, or afterwards
+   */
+  Connection connect(boolean running) {
+    return running ? connectToRunning() : connect();
+  }
+
   private Optional<Endpoint> server() {
     return host.namedServer().or(host::runningServer);
   }

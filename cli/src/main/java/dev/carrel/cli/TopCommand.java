@@ -60,11 +60,12 @@ final class TopCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    try (Session.Connection server = session.connect()) {
-      if (common.json() || once || !session.terminal().isTerminal(1)) {
-        glance(server.carrel());
-      } else {
+    boolean follow = !common.json() && !once && session.terminal().isTerminal(1);
+    try (Session.Connection server = session.connect(follow)) {
+      if (follow) {
         follow(server.carrel());
+      } else {
+        glance(server.carrel());
       }
       return 0;
     }

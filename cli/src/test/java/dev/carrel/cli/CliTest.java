@@ -86,6 +86,32 @@ class CliTest {
     assertThat(outcome.err()).contains("not signed: nope: there is no such file");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "events --follow",
+        "audit --follow",
+        "approvals ask sb1 a.example --wait",
+        "egress a.example --namespace n --wait",
+        "egress token sb1",
+        "host access request ls --wait",
+        "export sb1 f",
+        "images pull alpine --detach",
+        "images build host --detach"
+      })
+  void whatOthersMustReachNeedsAServerThatStays(String line) {
+    Outcome outcome = alone(line.split(" "));
+
+    assertThat(outcome.code()).isEqualTo(125);
+    assertThat(outcome.err()).contains("no server is running; start one: carrel serve");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"events", "audit", "export sb1", "egress a.example --namespace n"})
+  void whatEndsByItselfIsItsOwnServer(String line) {
+    assertThat(alone(line.split(" ")).err()).contains("a server was started");
+  }
+
   @Test
   void aDoctorWhoCouldNotAskSaysSo() {
     answers.put("GET /api/v1/engines", "");
@@ -94,6 +120,23 @@ class CliTest {
 
     assertThat(outcome.code()).isEqualTo(125);
     assertThat(outcome.out()).contains("is not known", "ask the owner").doesNotContain("No engine");
+  }
+
+  @Test
+  void whoWaitsSaysForWhat() {
+    String asked =
+        """
+        {"id":"ap1","namespace":"n","sandbox_id":"sb1","kind":"egress","subject":"a.example",\
+        "scope":"sandbox","reason":"","requester":"me","status":"%s"}\
+        """;
+    answers.put("POST /api/v1/approvals", asked.formatted("pending"));
+    answers.put("GET /api/v1/approvals/ap1", asked.formatted("denied"));
+
+    Outcome outcome = carrel("approvals", "ask", "sb1", "a.example", "--wait");
+
+    assertThat(outcome.code()).isEqualTo(1);
+    assertThat(outcome.err()).contains("waiting", "carrel approvals approve", "ap1");
+    assertThat(outcome.out()).contains("denied");
   }
 
   private Outcome carrel(String... arguments) {

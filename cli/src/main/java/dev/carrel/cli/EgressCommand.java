@@ -15,12 +15,15 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** {@code carrel egress …}: what sandboxes may reach and have tried to. */
 @Command(
@@ -46,8 +49,11 @@ final class EgressCommand implements Callable<Integer> {
   @Parameters(arity = "0..1", paramLabel = "HOST", description = "Ask for it, as in a policy.")
   private @Nullable String host;
 
-  @Option(names = "--namespace", paramLabel = "NAME", description = "Whose sandboxes.")
-  private String namespace = "default";
+  @Option(
+      names = "--namespace",
+      paramLabel = "NAME",
+      description = "Whose sandboxes; needed with a host.")
+  private @Nullable String namespace;
 
   @Option(names = "--reason", paramLabel = "TEXT", description = "What it is needed for.")
   private String reason = "";
@@ -61,7 +67,7 @@ final class EgressCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (host == null) {
+    if (host == null || spec == null) {
       throw CommandGroup.which(spec);
     }
     if (namespace == null) {
@@ -73,7 +79,7 @@ final class EgressCommand implements Callable<Integer> {
           approvals.ask(
               Map.of(
                   "sandbox_id",
-                  sandbox(server.carrel()),
+                  sandbox(server.carrel(), namespace),
                   "subject",
                   host,
                   "scope",
@@ -88,8 +94,16 @@ final class EgressCommand implements Callable<Integer> {
     }
   }
 
+  /** A command that is mistyped must not become a request for a host of that name. */
+  private static ParameterException unsaid(CommandLine egress, String host) {
+    String say = "to ask for a host, say whose sandboxes with --namespace";
+    return host.contains(".")
+        ? new ParameterException(egress, say)
+        : new UnmatchedArgumentException(egress, List.of(host), "; " + say);
+  }
+
   /** A request comes from a sandbox: the newest that runs there. */
-  private String sandbox(Carrel carrel) {
+  private static String sandbox(Carrel carrel, String namespace) {
     return carrel
         .sandboxes()
         .list(Map.of("namespace", namespace, "status", "running", "page_size", "1"))

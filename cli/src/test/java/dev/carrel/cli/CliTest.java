@@ -113,6 +113,18 @@ class CliTest {
   }
 
   @Test
+  void aMistypedCommandAsksForNoHost() {
+    Outcome typo = carrel("egress", "shw");
+    Outcome host = carrel("egress", "a.example");
+
+    assertThat(typo.code()).isEqualTo(2);
+    assertThat(typo.err()).contains("shw", "did you mean", "show", "--namespace");
+    assertThat(host.code()).isEqualTo(2);
+    assertThat(host.err()).contains("--namespace").doesNotContain("did you mean");
+    assertThat(requests).isEmpty();
+  }
+
+  @Test
   void aDoctorWhoCouldNotAskSaysSo() {
     answers.put("GET /api/v1/engines", "");
 

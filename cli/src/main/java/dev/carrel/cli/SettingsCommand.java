@@ -3,6 +3,7 @@ package dev.carrel.cli;
 import dev.carrel.sdk.SettingInfo;
 import dev.carrel.sdk.Settings;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -52,6 +53,7 @@ final class SettingsCommand implements Callable<Integer> {
     Console console = session.console();
     try (Session.Connection server = session.connect()) {
       Settings settings = server.carrel().settings();
+      requireKnown(settings, asked);
       List<SettingInfo> now =
           reset ? settings.reset() : asked.isEmpty() ? settings.list() : settings.change(asked);
       if (common.json()) {
@@ -69,12 +71,22 @@ final class SettingsCommand implements Callable<Integer> {
                           setting.changed() ? setting.configured().toString() : ""))
               .toList();
       console.table(List.of("SETTING", "VALUE", "CONFIGURED"), rows);
-      if (rows.size() < asked.size()) {
-        throw new CommandFailure(
-            "no such setting among " + asked.keySet() + "; see carrel settings");
-      }
     }
     return 0;
+  }
+
+  /** A server passes over what it does not know, and would change the rest. */
+  private static void requireKnown(Settings settings, Map<String, @Nullable Object> asked) {
+    if (asked.isEmpty()) {
+      return;
+    }
+    var unknown = new LinkedHashSet<>(asked.keySet());
+    settings.list().forEach(setting -> unknown.remove(setting.name()));
+    if (!unknown.isEmpty()) {
+      throw new CommandFailure(
+          "no such setting: " + String.join(", ", unknown) + "; nothing was changed",
+          "'carrel settings' shows what there is");
+    }
   }
 
   private static Map<String, @Nullable Object> parse(List<String> changes) {

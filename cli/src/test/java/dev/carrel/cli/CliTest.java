@@ -125,6 +125,22 @@ class CliTest {
   }
 
   @Test
+  void aSettingThatIsNotThereChangesNothing() {
+    answers.put("GET " + SETTINGS, "{\"memory_mb\":512,\"configured\":{\"memory_mb\":512}}");
+
+    for (String[] call :
+        new String[][] {
+          {"settings", "--json", "foo=1"}, {"settings", "memory_mb=600", "foo=1", "bar="}
+        }) {
+      Outcome outcome = carrel(call);
+      assertThat(outcome.code()).isEqualTo(125);
+      assertThat(outcome.out()).isEmpty();
+      assertThat(outcome.err()).contains("no such setting: foo").doesNotContain("memory_mb");
+    }
+    assertThat(requests).containsOnly("GET " + SETTINGS);
+  }
+
+  @Test
   void aDoctorWhoCouldNotAskSaysSo() {
     answers.put("GET /api/v1/engines", "");
 

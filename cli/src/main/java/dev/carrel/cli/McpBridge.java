@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +58,10 @@ final class McpBridge implements AutoCloseable {
   private final @Nullable String sessionKey;
   private final PrintStream out;
   private final Map<String, Thread> running = new ConcurrentHashMap<>();
+
+  /** Requests whose answer nobody waits for any more. */
+  private final Set<String> cancelled = ConcurrentHashMap.newKeySet();
+
   private volatile Endpoint server;
   private volatile @Nullable String begin;
   private volatile @Nullable String session;
@@ -130,11 +135,8 @@ final class McpBridge implements AutoCloseable {
     }
     JsonNode id = message.get("id");
     String method = message.path("method").asText();
-    if (method.equals("notifications/cancelled") && session == null) {
-      Thread request = running.get(message.at("/params/requestId").toString());
-      if (request != null) {
-        request.interrupt();
-      }
+    if (method.equals("notifications/cancelled")) {
+      cancel(line, message);
     } else if (id == null || !message.has("method") || method.equals("initialize")) {
       // In the order in which they came: what follows builds on them.
       carry(line, message);
@@ -150,10 +152,25 @@ final class McpBridge implements AutoCloseable {
                       // Nobody waits for an answer.
                     } finally {
                       running.remove(id.toString());
+                      cancelled.remove(id.toString());
                     }
                   });
+      cancelled.remove(id.toString());
       running.put(id.toString(), request);
       request.start();
+    }
+  }
+
+  private void cancel(String line, JsonNode message) throws InterruptedException {
+    String id = message.at("/params/requestId").toString();
+    Thread request = running.get(id);
+    if (request != null) {
+      cancelled.add(id);
+    }
+    if (session != null) {
+      carry(line, message);
+    } else if (request != null) {
+      request.interrupt();
     }
   }
 
@@ -161,10 +178,7 @@ final class McpBridge implements AutoCloseable {
     try {
       send(line, message, true);
     } catch (IOException | CommandFailure e) {
-      if (!closed) {
-        String text = "the server at " + server + " cannot be reached: " + reason(e);
-        write(error(message.get("id"), SERVER_ERROR, text));
-      }
+      fail(message.get("id"), "the server at " + server + " cannot be reached: " + reason(e));
     }
   }
 
@@ -186,7 +200,7 @@ final class McpBridge implements AutoCloseable {
       if (message.path("method").asText().equals("tools/call")
           && !(e instanceof ConnectException)
           && !closed) {
-        write(error(message.get("id"), SERVER_ERROR, LOST));
+        fail(message.get("id"), LOST);
         return;
       }
       if (!again || closed) {
@@ -305,8 +319,8 @@ final class McpBridge implements AutoCloseable {
     String type = response.headers().firstValue("Content-Type").orElse("");
     try (InputStream body = response.body()) {
       if (type.startsWith("text/event-stream")) {
-        if (id != null && !isAnswered(body, id) && !closed) {
-          write(error(id, SERVER_ERROR, LOST));
+        if (id != null && !isAnswered(body, id)) {
+          fail(id, LOST);
         }
         return;
       }
@@ -315,11 +329,11 @@ final class McpBridge implements AutoCloseable {
         return;
       }
       JsonNode answer = text.isEmpty() ? JSON.createObjectNode() : JSON.readTree(text);
-      write(
-          answer.has("jsonrpc")
-              ? answer
-              : error(
-                  id, SERVER_ERROR, answer.path("detail").asText("HTTP " + response.statusCode())));
+      if (answer.has("jsonrpc")) {
+        write(answer);
+      } else {
+        fail(id, answer.path("detail").asText("HTTP " + response.statusCode()));
+      }
     }
   }
 
@@ -329,7 +343,11 @@ final class McpBridge implements AutoCloseable {
     try {
       Passed passed = events(body, id);
       String last = passed.last();
-      while (!passed.answered() && last != null && begun != null && begun.equals(session)) {
+      while (!passed.answered()
+          && last != null
+          && begun != null
+          && begun.equals(session)
+          && !cancelled.contains(id.toString())) {
         passed = resume(last, id);
         last = passed.last();
       }
@@ -413,6 +431,12 @@ final class McpBridge implements AutoCloseable {
         throw new IOException("not listened to");
       }
       return events(body, null).last();
+    }
+  }
+
+  private void fail(@Nullable JsonNode id, String text) {
+    if (!closed && (id == null || !cancelled.contains(id.toString()))) {
+      write(error(id, SERVER_ERROR, text));
     }
   }
 

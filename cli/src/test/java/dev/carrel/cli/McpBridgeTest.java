@@ -9,6 +9,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -19,6 +20,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,7 +34,7 @@ class McpBridgeTest {
 
   private final List<HttpServer> servers = new ArrayList<>();
   private final Deque<Endpoint> endpoints = new ArrayDeque<>();
-  private int calls;
+  private final AtomicInteger calls = new AtomicInteger();
 
   @AfterEach
   void stop() {
@@ -60,7 +63,7 @@ class McpBridgeTest {
     assertThat(bridged())
         .singleElement()
         .satisfies(line -> assertThat(line).contains("\"id\":7", "\"error\"", "may have run"));
-    assertThat(calls).isEqualTo(1);
+    assertThat(calls).hasValue(1);
   }
 
   @Test
@@ -70,7 +73,7 @@ class McpBridgeTest {
     serve(exchange -> respond(exchange, "application/json", ANSWER));
 
     assertThat(bridged()).containsExactly(ANSWER);
-    assertThat(calls).isEqualTo(1);
+    assertThat(calls).hasValue(1);
   }
 
   @Test
@@ -86,6 +89,51 @@ class McpBridgeTest {
                 assertThat(line)
                     .contains("\"id\":7", "the server at http://127.0.0.1:", "cannot be reached")
                     .doesNotContain("Exception"));
+  }
+
+  @Test
+  void aCallThatWasCancelledIsNotAnswered() throws Exception {
+    var cancelled = new CountDownLatch(1);
+    serve(
+        exchange -> {
+          String message =
+              new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          if (message.contains("\"initialize\"")) {
+            exchange.getResponseHeaders().set("Mcp-Session-Id", "s");
+            respond(exchange, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+          } else if (message.contains("tools/call")) {
+            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+            exchange.sendResponseHeaders(200, 0);
+            await(cancelled);
+            exchange.close();
+          } else {
+            boolean called = message.contains("notifications/cancelled");
+            exchange.sendResponseHeaders(called ? 202 : 405, -1);
+            exchange.close();
+            if (called) {
+              cancelled.countDown();
+            }
+          }
+        });
+
+    assertThat(
+            bridged(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}\n"
+                    + CALL
+                    + "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                    + "\"params\":{\"requestId\":7}}\n"))
+        .singleElement()
+        .satisfies(line -> assertThat(line).contains("\"id\":1"));
+    assertThat(cancelled.getCount()).isZero();
+  }
+
+  private static void await(CountDownLatch latch) throws IOException {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException();
+    }
   }
 
   @Test
@@ -106,11 +154,15 @@ class McpBridgeTest {
   }
 
   private List<String> bridged() throws Exception {
+    return bridged(CALL);
+  }
+
+  private List<String> bridged(String input) throws Exception {
     var out = new ByteArrayOutputStream();
     try (var bridge =
         new McpBridge(
             endpoints::remove, null, null, new PrintStream(out, true, StandardCharsets.UTF_8))) {
-      bridge.run(new ByteArrayInputStream(CALL.getBytes(StandardCharsets.UTF_8)));
+      bridge.run(new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)));
     }
     return out.toString(StandardCharsets.UTF_8).lines().toList();
   }
@@ -121,10 +173,10 @@ class McpBridgeTest {
     server.createContext(
         "/",
         exchange -> {
-          calls++;
-          exchange.getRequestBody().readAllBytes();
+          calls.incrementAndGet();
           handler.handle(exchange);
         });
+    server.setExecutor(Thread::startVirtualThread);
     server.start();
     servers.add(server);
     endpoints.add(
@@ -132,6 +184,7 @@ class McpBridgeTest {
   }
 
   private static void respond(HttpExchange exchange, String type, String text) throws IOException {
+    exchange.getRequestBody().readAllBytes();
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     exchange.getResponseHeaders().set("Content-Type", type);
     exchange.sendResponseHeaders(200, bytes.length);

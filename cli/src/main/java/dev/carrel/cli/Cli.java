@@ -95,7 +95,7 @@ public final class Cli {
   // In the order in which a newcomer wants to read them.
   private Map<String, Supplier<Object>> commands(Session session) {
     var commands = new LinkedHashMap<String, Supplier<Object>>();
-    commands.put("run", () -> new RunCommand(session));
+    commands.put("run", () -> run(session));
     commands.put("serve", () -> new ServeCommand(session));
     commands.put("mcp", () -> mcp(session));
     commands.put("sandbox", () -> sandbox(session));
@@ -136,6 +136,11 @@ public final class Cli {
     commands.put(COMPLETION, () -> new CompletionCommand(session));
     commands.put("version", () -> new VersionCommand(session));
     return commands;
+  }
+
+  // Options behind the program are the program's.
+  private static CommandLine run(Session session) {
+    return new CommandLine(new RunCommand(session)).setStopAtPositional(true);
   }
 
   private static CommandLine mcp(Session session) {

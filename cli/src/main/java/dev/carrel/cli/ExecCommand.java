@@ -11,8 +11,10 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 @Command(
     name = "exec",
@@ -32,6 +34,7 @@ import picocli.CommandLine.Parameters;
     })
 final class ExecCommand implements Callable<Integer> {
   private final Session session;
+  @Spec private @Nullable CommandSpec spec;
   @Mixin private CommonOptions common = new CommonOptions();
 
   @Option(
@@ -89,7 +92,12 @@ final class ExecCommand implements Callable<Integer> {
   @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
   private String id = "";
 
-  @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "What to run.")
+  @Parameters(
+      index = "1..*",
+      arity = "1..*",
+      paramLabel = "COMMAND",
+      parameterConsumer = CommandWords.class,
+      description = "What to run; with -- before it, where it has options.")
   private List<String> command = List.of();
 
   ExecCommand(Session session) {
@@ -98,6 +106,7 @@ final class ExecCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    CommandWords.requireOurOptionsFirst(spec, command);
     var live = new LiveExec(session);
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);

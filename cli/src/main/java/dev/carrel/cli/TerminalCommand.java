@@ -12,8 +12,10 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code carrel terminal …}: one class for each verb. */
 @Command(
@@ -31,6 +33,7 @@ final class TerminalCommand extends CommandGroup {
       })
   static final class Open implements Callable<Integer> {
     private final Session session;
+    @Spec private @Nullable CommandSpec spec;
     @Mixin private CommonOptions common = new CommonOptions();
 
     @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
@@ -40,7 +43,8 @@ final class TerminalCommand extends CommandGroup {
         index = "1..*",
         arity = "0..*",
         paramLabel = "COMMAND",
-        description = "In place of a login shell.")
+        parameterConsumer = CommandWords.class,
+        description = "In place of a login shell; with -- before it, where it has options.")
     private List<String> command = List.of();
 
     @Option(
@@ -60,6 +64,7 @@ final class TerminalCommand extends CommandGroup {
 
     @Override
     public Integer call() {
+      CommandWords.requireOurOptionsFirst(spec, command);
       var live = new LiveExec(session);
       try (Session.Connection server = session.connectToRunning()) {
         Sandbox sandbox = server.carrel().sandboxes().get(id);

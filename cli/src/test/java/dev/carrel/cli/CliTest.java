@@ -151,6 +151,52 @@ class CliTest {
   }
 
   @Test
+  void anOptionBehindTheCommandIsNobodys() {
+    for (String line :
+        List.of("rm -d f", "ls -w 60 /", "git log --json", "echo --help", "rm -- f", "x -t -- y")) {
+      Outcome outcome = carrel(("exec sb1 " + line).split(" "));
+      assertThat(outcome.code()).as(line).isEqualTo(2);
+      assertThat(outcome.err()).contains("-- before the command");
+    }
+    Outcome terminal = carrel("terminal", "open", "sb1", "bash", "-l");
+    assertThat(terminal.err()).contains("-- before the command");
+    assertThat(requests).isEmpty();
+  }
+
+  @Test
+  void aCommandWithItsOwnOptionsFollowsTwoDashes() {
+    answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
+    answers.put("POST " + SANDBOX + "/exec", ended(0, 0, "[]"));
+
+    for (String line :
+        List.of("sb1 -- ls -d /", "-- sb1 ls -d /", "sb1 cat - x", "sb1 -- sh -c -- x")) {
+      assertThat(carrel(("exec --key k " + line).split(" ")).code()).as(line).isZero();
+    }
+    assertThat(requests).contains("POST " + SANDBOX + "/exec [\"ls\",\"-d\",\"/\"]");
+    assertThat(requests).contains("POST " + SANDBOX + "/exec [\"sh\",\"-c\",\"--\",\"x\"]");
+  }
+
+  @Test
+  void aProgramHasItsOwnOptions() throws IOException {
+    Path program = Files.writeString(folder.resolve("p.sh"), "echo\n");
+    String created = "{\"id\":\"sb1\",\"status\":\"running\"}";
+    answers.putAll(
+        Map.ofEntries(
+            entry("POST /api/v1/sandboxes", created),
+            entry("GET " + SANDBOX, created),
+            entry("DELETE " + SANDBOX, "{}"),
+            entry("PUT " + SANDBOX + "/files/p.sh", "{}"),
+            entry("POST " + SANDBOX + "/exec", ended(0, 0, "[]"))));
+
+    Outcome outcome = carrel("run", program.toString(), "-h", "--json", "--timeout", "5", "--");
+
+    assertThat(outcome.err()).isEmpty();
+    assertThat(outcome.out()).isEqualTo("x");
+    assertThat(requests)
+        .anyMatch(request -> request.contains("\"-h\",\"--json\",\"--timeout\",\"5\",\"--\"]"));
+  }
+
+  @Test
   void whoWaitsSaysForWhat() {
     String asked =
         """

@@ -198,7 +198,7 @@ class CommandNamesIT {
   @Test
   void theRestDoesWhatItsNameSays() throws IOException {
     Path program = Files.writeString(folder.resolve("hello.sh"), "echo $((6*7))\n");
-    assertThat(done("run", program.toString(), "--backend", "process")).isEqualTo("42\n");
+    assertThat(done("run", "--backend", "process", program.toString())).isEqualTo("42\n");
     assertThat(done("config")).contains("memory_mb");
     assertThat(done("limits", "--ram", "512", "--cpu", "1", "--processes", "256"))
         .contains("memory_mb");

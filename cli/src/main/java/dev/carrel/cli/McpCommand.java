@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -130,6 +131,10 @@ final class McpCommand implements Callable<Integer> {
     public Integer call() throws IOException {
       Path target = file == null ? session.host().userHome().resolve(client.file) : file;
       ObjectNode settings = read(target);
+      JsonNode servers = settings.path(client.member);
+      if (!servers.isMissingNode() && !servers.isNull() && !servers.isObject()) {
+        throw leftAlone(target);
+      }
       ObjectNode entry =
           settings.withObject("/" + client.member).putObject("carrel").put("type", "stdio");
       entry.put("command", session.host().program().toString());
@@ -155,16 +160,21 @@ final class McpCommand implements Callable<Integer> {
         if (settings instanceof ObjectNode object) {
           return object;
         }
-      } catch (JsonProcessingException e) {
+      } catch (JsonProcessingException | CharacterCodingException e) {
         // Told below: what cannot be read is not replaced either.
       }
-      throw new CommandFailure(
-          target + " is not plain JSON, so it was left as it is",
+      throw leftAlone(target);
+    }
+
+    private static CommandFailure leftAlone(Path target) {
+      return new CommandFailure(
+          target + " is not plain JSON of the usual shape, so it was left as it is",
           "add by hand: \"carrel\": {\"command\": \"carrel\", \"args\": [\"mcp\"]}");
     }
 
     private static void write(Path target, ObjectNode settings) throws IOException {
-      Path absolute = target.toAbsolutePath();
+      // What is kept elsewhere and linked to stays there.
+      Path absolute = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
       Path folder = absolute.getParent();
       if (folder == null) {
         throw new CommandFailure(target + " is not a file");

@@ -197,6 +197,30 @@ class CliTest {
   }
 
   @Test
+  void settingsOfAnotherShapeAreLeftAlone() throws IOException {
+    Path file = Files.writeString(folder.resolve("m.json"), "{\"mcpServers\": []}");
+    Path bytes = Files.write(folder.resolve("b.json"), new byte[] {'"', (byte) 0xff, '"'});
+
+    for (Path one : List.of(file, bytes)) {
+      Outcome outcome = carrel("mcp", "install", "claude", "--file", one.toString());
+      assertThat(outcome.code()).isEqualTo(125);
+      assertThat(outcome.err()).contains("left as it is", "add by hand").doesNotContain("bug");
+    }
+    assertThat(file).hasContent("{\"mcpServers\": []}");
+  }
+
+  @Test
+  void settingsThatAreLinkedToStayWhereTheyAre() throws IOException {
+    Path real = Files.writeString(folder.resolve("real.json"), "{\"mcpServers\": null}");
+    Path link = Files.createSymbolicLink(folder.resolve("link.json"), real);
+
+    assertThat(carrel("mcp", "install", "claude", "--file", link.toString()).code()).isZero();
+
+    assertThat(link).isSymbolicLink();
+    assertThat(Files.readString(real)).contains("/opt/carrel/bin/carrel");
+  }
+
+  @Test
   void whoWaitsSaysForWhat() {
     String asked =
         """

@@ -111,11 +111,20 @@ final class InspectCommand implements Callable<Integer> {
     List<String> secrets =
         carrel.secrets().list(target).stream().map(SecretInfo::name).sorted().toList();
     BudgetInfo budget = carrel.budget(target);
+    boolean nothing = sandboxes.isEmpty() && secrets.isEmpty() && !isLimited(budget);
+    if (nothing && target.startsWith("sb")) {
+      throw new CommandFailure(
+          "there is no sandbox " + target + ", and nothing in a namespace of that name",
+          "'carrel sandbox list' shows what there is");
+    }
     if (common.json()) {
       console.json(
           Map.of(
               "namespace", target, "sandboxes", sandboxes, "secrets", secrets, "budget", budget));
       return;
+    }
+    if (nothing) {
+      console.note("nothing is in namespace " + target);
     }
     console.line(text(budget));
     console.line("secrets: " + (secrets.isEmpty() ? "none" : String.join(", ", secrets)));
@@ -132,6 +141,12 @@ final class InspectCommand implements Callable<Integer> {
       session.console().line("");
       session.console().table(head, rows);
     }
+  }
+
+  private static boolean isLimited(BudgetInfo budget) {
+    return budget.cpuSeconds() != null
+        || budget.egressBytes() != null
+        || budget.executions() != null;
   }
 
   private static String text(BudgetInfo budget) {

@@ -221,6 +221,23 @@ class CliTest {
   }
 
   @Test
+  void whatIsNotThereCannotBeInspected() {
+    answers.put("GET /api/v1/sandboxes", "{\"items\":[],\"total\":0}");
+    answers.put("GET /api/v1/vault/secrets", "{\"secrets\":[]}");
+    for (String name : List.of("sb1a2b3c", "nope")) {
+      answers.put("GET /api/v1/namespaces/" + name + "/budget", "{\"scope\":\"namespace\"}");
+    }
+
+    Outcome sandbox = carrel("inspect", "sb1a2b3c");
+    Outcome namespace = carrel("inspect", "nope");
+
+    assertThat(sandbox.code()).isEqualTo(125);
+    assertThat(sandbox.err()).contains("no sandbox sb1a2b3c", "carrel sandbox list");
+    assertThat(namespace.code()).isZero();
+    assertThat(namespace.err()).contains("nothing is in namespace nope");
+  }
+
+  @Test
   void whoWaitsSaysForWhat() {
     String asked =
         """

@@ -4,9 +4,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Something that must happen once: when closed, or else when the process is told to end. */
 final class AtExit implements AutoCloseable {
+  private static volatile boolean begun;
+
   private final Runnable action;
   private final AtomicBoolean done = new AtomicBoolean();
-  private final Thread hook = Thread.ofPlatform().unstarted(this::once);
+  private final Thread hook = Thread.ofPlatform().unstarted(this::ending);
 
   private AtExit(Runnable action) {
     this.action = action;
@@ -32,6 +34,16 @@ final class AtExit implements AutoCloseable {
       // The hook then finds that nothing is left to do.
       return;
     }
+  }
+
+  /** Whether the process is told to end, and things are undone under whoever uses them. */
+  static boolean begun() {
+    return begun;
+  }
+
+  private void ending() {
+    begun = true;
+    once();
   }
 
   private void once() {

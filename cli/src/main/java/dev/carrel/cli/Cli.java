@@ -261,6 +261,10 @@ public final class Cli {
   }
 
   private static int failure(Console console, Exception e) {
+    if (AtExit.begun()) {
+      // What fails now fails because its connection was closed; why is known to who ended it.
+      return INTERRUPTED;
+    }
     switch (e) {
       case Console.OutputLost _ -> {
         return BROKEN_PIPE;

@@ -165,6 +165,26 @@ class ServeIT {
     assertThat(server.await().code()).isZero();
   }
 
+  @Test
+  void whoStopsWaitingIsToldOfNoFailure() throws Exception {
+    Running server = distribution.start(List.of(Distribution.program(), "serve"));
+    server.awaitOutput("Ctrl-C stops the server");
+    String id = distribution.carrel("sandbox", "create", "-q").out().strip();
+    Running ask =
+        distribution.start(
+            List.of(Distribution.program(), "approvals", "ask", id, "a.example", "--wait"));
+    ask.awaitError("carrel approvals approve");
+
+    ask.signal("INT");
+
+    Ended ended = ask.await();
+    assertThat(ended.code()).isEqualTo(130);
+    assertThat(ended.err().lines()).hasSize(1);
+    assertThat(distribution.carrel("sandbox", "delete", id).code()).isZero();
+    server.signal("TERM");
+    assertThat(server.await().code()).isZero();
+  }
+
   private Running code(String id, String language, String text) throws Exception {
     Running code =
         distribution.start(List.of(Distribution.program(), "code", id, "-l", language, "-c", text));

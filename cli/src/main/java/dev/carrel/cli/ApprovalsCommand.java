@@ -192,7 +192,7 @@ final class ApprovalsCommand extends CommandGroup {
     Long unit = text.isEmpty() ? null : UNITS.get(text.charAt(text.length() - 1));
     String number = unit == null ? text : text.substring(0, text.length() - 1);
     if (!number.matches("[0-9]{1,6}")) {
-      throw new CommandFailure("'" + text + "' is not a time such as 30m, 8h or 7d");
+      throw CommandFailure.usage("'" + text + "' is not a time such as 30m, 8h or 7d");
     }
     return Long.parseLong(number) * (unit == null ? 1 : unit);
   }

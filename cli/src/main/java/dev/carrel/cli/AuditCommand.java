@@ -88,7 +88,7 @@ final class AuditCommand implements Callable<Integer> {
       return new AuditFilter(
           namespace, sandbox, action, since == null ? null : Instant.parse(since));
     } catch (DateTimeParseException e) {
-      throw new CommandFailure("--since must be a time such as 2026-01-31T12:00:00Z");
+      throw CommandFailure.usage("--since must be a time such as 2026-01-31T12:00:00Z");
     }
   }
 

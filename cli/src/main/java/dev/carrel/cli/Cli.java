@@ -272,6 +272,7 @@ public final class Cli {
       case CommandFailure failure -> {
         console.error(String.valueOf(failure.getMessage()));
         failure.hint().ifPresent(console::hint);
+        return failure.code();
       }
       case CarrelException failure -> {
         console.error(failure.message());

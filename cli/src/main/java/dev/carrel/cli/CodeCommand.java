@@ -93,7 +93,8 @@ final class CodeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    CodeOptions options = CodeOptions.of(language(), text()).withContextId(context);
+    String text = text();
+    CodeOptions options = CodeOptions.of(language(), text).withContextId(context);
     if (timeout != null) {
       options = options.withTimeout(Duration.ofMillis(Math.round(timeout * 1000)));
     }
@@ -125,13 +126,13 @@ final class CodeCommand implements Callable<Integer> {
 
   private String text() throws IOException {
     if (code != null && file != null) {
-      throw new CommandFailure("code from -c and from " + file + "? Leave one out");
+      throw CommandFailure.usage("code from -c and from " + file + "? Leave one out");
     }
     if (code != null) {
       return code;
     }
     if (file == null) {
-      throw new CommandFailure("which code?", "give -c CODE, a file or -");
+      throw CommandFailure.usage("which code?", "give -c CODE, a file or -");
     }
     return file.equals("-")
         ? new String(session.in().readAllBytes(), StandardCharsets.UTF_8)

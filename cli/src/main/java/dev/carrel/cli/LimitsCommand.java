@@ -140,7 +140,7 @@ final class LimitsCommand implements Callable<Integer> {
     @Override
     public Integer call() {
       if ((id == null) == (namespace == null)) {
-        throw new CommandFailure("name either a sandbox or --namespace");
+        throw CommandFailure.usage("name either a sandbox or --namespace");
       }
       try (Session.Connection server = session.connect()) {
         BudgetInfo now = get(server.carrel());

@@ -51,7 +51,7 @@ enum Program {
       case "r" -> R;
       case "bash", "sh", "shell" -> BASH;
       default ->
-          throw new CommandFailure(
+          throw CommandFailure.usage(
               "unknown language '" + language + "'", "one of python, node, r, bash");
     };
   }

@@ -24,7 +24,7 @@ final class QueueCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (!what.equals("status")) {
-      throw new CommandFailure("the queue has a status and nothing else");
+      throw CommandFailure.usage("the queue has a status and nothing else");
     }
     try (Session.Connection server = session.connect()) {
       QueueStatus queue = server.carrel().queue();

@@ -117,7 +117,8 @@ final class RunCommand implements Callable<Integer> {
       return job(program, inline(program, code), words, true);
     }
     if (words.isEmpty()) {
-      throw new CommandFailure("what to run?", "give a file, - or -c CODE; see carrel run --help");
+      throw CommandFailure.usage(
+          "what to run?", "give a file, - or -c CODE; see carrel run --help");
     }
     List<String> arguments = words.subList(1, words.size());
     if (words.getFirst().equals("-")) {

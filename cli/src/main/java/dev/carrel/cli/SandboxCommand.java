@@ -340,7 +340,7 @@ final class SandboxCommand extends CommandGroup {
     public Integer call() {
       List<String> chosen = Stream.concat(named.stream(), ids.stream()).toList();
       if (all == !chosen.isEmpty()) {
-        throw new CommandFailure("name sandboxes, or say --all");
+        throw CommandFailure.usage("name sandboxes, or say --all");
       }
       try (Session.Connection server = session.connect()) {
         Sandboxes sandboxes = server.carrel().sandboxes();

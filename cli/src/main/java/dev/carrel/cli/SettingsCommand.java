@@ -47,7 +47,7 @@ final class SettingsCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (reset && !changes.isEmpty()) {
-      throw new CommandFailure("--reset changes everything: name no settings beside it");
+      throw CommandFailure.usage("--reset changes everything: name no settings beside it");
     }
     Map<String, @Nullable Object> asked = parse(changes);
     Console console = session.console();
@@ -94,7 +94,7 @@ final class SettingsCommand implements Callable<Integer> {
     for (String change : changes) {
       int equals = change.indexOf('=');
       if (equals < 1) {
-        throw new CommandFailure("'" + change + "' is not NAME=VALUE");
+        throw CommandFailure.usage("'" + change + "' is not NAME=VALUE");
       }
       asked.put(change.substring(0, equals), value(change.substring(equals + 1)));
     }

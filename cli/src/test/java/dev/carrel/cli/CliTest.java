@@ -254,6 +254,23 @@ class CliTest {
     assertThat(outcome.out()).contains("denied");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "run",
+        "run -l cobol -c x",
+        "code sb1",
+        "code sb1 -c 1 f",
+        "sandbox delete",
+        "limits budget",
+        "settings memory_mb",
+        "queue foo",
+        "approvals approve ap1 --for 8x"
+      })
+  void whatCannotBeMeantIsWrongUsage(String line) {
+    assertThat(alone(line.split(" ")).code()).isEqualTo(2);
+  }
+
   private Outcome carrel(String... arguments) {
     URI address = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     return carrel(Optional.of(new Endpoint(address, "token")), arguments);

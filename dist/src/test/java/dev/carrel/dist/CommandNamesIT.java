@@ -175,7 +175,7 @@ class CommandNamesIT {
     assertThat(done("stats")).containsPattern("running +[1-9]").contains("execution_waiting");
     assertThat(done("stats", "--json")).contains("\"memory_bytes\" : ");
     assertThat(done("queue", "status")).contains("execution");
-    assertThat(desk.carrel("queue", "nonsense").code()).isEqualTo(125);
+    assertThat(desk.carrel("queue", "nonsense").code()).isEqualTo(2);
     assertThat(done("inspect", id)).contains(id, "namespace names", "echo hello", "budget: none");
     assertThat(done("inspect", id, "--json")).contains("\"contexts\"", "\"usage\"");
     assertThat(done("inspect", "names")).contains(id, "secrets: none");

@@ -138,13 +138,13 @@ class RunIT {
   }
 
   @Test
-  void whatCannotBeRunIsCarrelsFailure() {
+  void whatCannotBeRunIsCarrelsFailureOrTheCallers() {
     Outcome absent = desk.carrel("run", folder.resolve("absent.py").toString());
     Outcome strange = desk.carrel("run", "-l", "cobol", "-c", "x");
 
     assertThat(absent.code()).isEqualTo(125);
     assertThat(absent.err()).contains("no such file");
-    assertThat(strange.code()).isEqualTo(125);
+    assertThat(strange.code()).isEqualTo(2);
     assertThat(strange.err()).contains("cobol", "python, node, r, bash");
   }
 

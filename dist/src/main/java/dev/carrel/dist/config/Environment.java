@@ -25,8 +25,18 @@ public record Environment(Map<String, String> variables, Path home, Path userHom
     return new Environment(
         System.getenv(),
         Path.of(home),
-        Path.of(System.getProperty("user.home", "/")),
+        userHome(System.getenv(), System.getProperty("user.home", "/")),
         effectiveUserIsRoot());
+  }
+
+  /**
+   * As a shell takes ~.
+   *
+   * @param listed what the list of users says
+   */
+  static Path userHome(Map<String, String> variables, String listed) {
+    Path said = Path.of(variables.getOrDefault("HOME", ""));
+    return said.isAbsolute() ? said : Path.of(listed);
   }
 
   public Optional<String> variable(String name) {

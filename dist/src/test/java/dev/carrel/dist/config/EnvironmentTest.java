@@ -3,6 +3,7 @@ package dev.carrel.dist.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,15 @@ class EnvironmentTest {
 
     assertThat(user.dataHome()).isEqualTo(Path.of("/home/ada/.local/share/carrel"));
     assertThat(user.runHome()).isEqualTo(Path.of("/home/ada/.local/share/carrel/run"));
+  }
+
+  @Test
+  void homeIsWhatTheVariableSaysUnlessItSaysNothing() {
+    assertThat(Environment.userHome(Map.of("HOME", "/h"), "/home/ada")).isEqualTo(Path.of("/h"));
+    for (Map<String, String> unsaid :
+        List.of(Map.<String, String>of(), Map.of("HOME", ""), Map.of("HOME", "h"))) {
+      assertThat(Environment.userHome(unsaid, "/home/ada")).isEqualTo(Path.of("/home/ada"));
+    }
   }
 
   private static Environment environment(Map<String, String> variables, boolean root) {

@@ -1,11 +1,13 @@
 package dev.carrel.cli;
 
+import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.FileEntry;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -209,6 +211,9 @@ final class FilesCommand extends CommandGroup {
         description = "Files, directories, or - for standard input.")
     private List<String> sources = List.of();
 
+    private final List<String> written = new ArrayList<>();
+    private final List<String> leftOut = new ArrayList<>();
+
     Put(Session session) {
       this.session = session;
     }
@@ -218,23 +223,47 @@ final class FilesCommand extends CommandGroup {
       if (sources.contains("-") && to == null) {
         throw new CommandFailure("standard input has no name", "say --to PATH");
       }
-      var written = new ArrayList<String>();
+      sources.forEach(this::requireThere);
+      try {
+        putAll();
+      } catch (CarrelException | IOException e) {
+        // What is there already is there.
+        show();
+        throw e;
+      }
+      show();
+      return 0;
+    }
+
+    private void requireThere(String source) {
+      if (!source.equals("-") && !Files.exists(Path.of(source))) {
+        throw new CommandFailure(
+            "no such file: " + source,
+            to == null && sources.size() > 1 ? "for another name in the sandbox say --to" : null);
+      }
+    }
+
+    private void putAll() throws IOException {
       try (Session.Connection server = session.connect();
           Progress _ = session.console().progress("uploading")) {
         Sandbox sandbox = server.carrel().sandboxes().get(id);
         for (String source : sources) {
-          put(sandbox, source, written);
+          put(sandbox, source);
         }
       }
-      if (common.json()) {
-        session.console().json(Map.of("written", written));
-      } else {
-        written.forEach(session.console()::line);
-      }
-      return 0;
     }
 
-    private void put(Sandbox sandbox, String source, List<String> written) throws IOException {
+    private void show() {
+      Console console = session.console();
+      if (common.json()) {
+        console.json(Map.of("written", written, "left_out", leftOut));
+        return;
+      }
+      written.forEach(console::line);
+      leftOut.forEach(path -> console.note("left out: " + console.safe(path)));
+    }
+
+    private void put(Sandbox sandbox, String source) throws IOException {
       if (source.equals("-")) {
         sandbox.files().upload(session.in(), String.valueOf(to));
         written.add(String.valueOf(to));
@@ -243,17 +272,39 @@ final class FilesCommand extends CommandGroup {
       Path local = Path.of(source);
       String name = remoteName(local);
       if (Files.isDirectory(local)) {
-        try (Stream<Path> walk = Files.walk(local)) {
-          for (Path file : walk.filter(Files::isRegularFile).toList()) {
-            upload(sandbox, file, name + "/" + local.relativize(file), written);
+        putFolder(sandbox, local, name);
+      } else if (Files.isRegularFile(local)) {
+        upload(sandbox, local, name);
+      } else {
+        // Such as <(a command).
+        try (InputStream pipe = Files.newInputStream(local)) {
+          sandbox.files().upload(pipe, name);
+        }
+        written.add(name);
+      }
+    }
+
+    private void putFolder(Sandbox sandbox, Path named, String name) throws IOException {
+      Path folder = Files.isSymbolicLink(named) ? named.toRealPath() : named;
+      try (Stream<Path> walk = Files.walk(folder)) {
+        for (Path path : walk.toList()) {
+          String target = path.equals(folder) ? name : name + "/" + folder.relativize(path);
+          if (Files.isRegularFile(path)) {
+            upload(sandbox, path, target);
+          } else if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+            leftOut.add(path.toString());
+          } else if (isEmpty(path) && sandbox.files().find(target).isEmpty()) {
+            sandbox.files().makeDirectory(target);
+            written.add(target);
           }
         }
-        return;
       }
-      if (!Files.isRegularFile(local)) {
-        throw new CommandFailure("no such file: " + local);
+    }
+
+    private static boolean isEmpty(Path folder) throws IOException {
+      try (Stream<Path> entries = Files.list(folder)) {
+        return entries.findAny().isEmpty();
       }
-      upload(sandbox, local, name, written);
     }
 
     private String remoteName(Path local) {
@@ -264,8 +315,7 @@ final class FilesCommand extends CommandGroup {
       return sources.size() > 1 || to.endsWith("/") ? to.replaceAll("/+$", "") + "/" + name : to;
     }
 
-    private static void upload(Sandbox sandbox, Path file, String path, List<String> written)
-        throws IOException {
+    private void upload(Sandbox sandbox, Path file, String path) throws IOException {
       sandbox.files().upload(file, path, Files.isExecutable(file) ? "0755" : "0644");
       written.add(path);
     }

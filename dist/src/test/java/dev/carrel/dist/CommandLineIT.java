@@ -426,6 +426,34 @@ class CommandLineIT {
   }
 
   @Test
+  void whatIsNotPutIsSaid() throws Exception {
+    String id = create();
+    Path tree = Files.createDirectories(folder.resolve("put/none")).getParent();
+    Path file = Files.writeString(tree.resolve("f"), "1");
+    Files.createSymbolicLink(tree.resolve("link"), folder);
+    Path pipe = folder.resolve("put.pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+
+    Outcome put = desk.carrel("files", "put", id, tree.toString());
+    assertThat(put.out().lines()).containsExactlyInAnyOrder("put/f", "put/none");
+    assertThat(put.err()).isEqualTo("left out: " + tree.resolve("link") + "\n");
+    assertThat(desk.carrel("files", "put", id, tree.toString()).out()).isEqualTo("put/f\n");
+
+    Outcome named = desk.carrel("files", "put", id, file.toString(), "another.csv");
+    assertThat(named.code()).isEqualTo(125);
+    assertThat(named.err()).contains("no such file: another.csv", "--to");
+    assertThat(desk.carrel("files", "get", id, "f", "-").code())
+        .as("nothing is put")
+        .isEqualTo(125);
+
+    Process writer = new ProcessBuilder("sh", "-c", "echo hi > \"$0\"", "" + pipe).start();
+    assertThat(desk.carrel("files", "put", id, pipe.toString(), "--to", "y").out())
+        .isEqualTo("y\n");
+    assertThat(writer.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(desk.carrel("files", "get", id, "y", "-").out()).isEqualTo("hi\n");
+  }
+
+  @Test
   void standardInputAndOutputServeAsFiles() {
     String id = create();
 

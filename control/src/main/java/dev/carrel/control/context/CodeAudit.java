@@ -14,9 +14,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Puts cells on record, and tells of them. */
 final class CodeAudit {
+  private static final Logger LOG = LoggerFactory.getLogger(CodeAudit.class);
+
   private final Audit audit;
   private final ExecutionEvents events;
 
@@ -44,6 +48,10 @@ final class CodeAudit {
         audit.note(entry(sandbox, asked, result));
       } catch (SandboxException e) {
         recorded = result.unrecorded(e.message());
+      } catch (RuntimeException e) {
+        // A store that fails in an unforeseen way must not keep the cell from ending.
+        LOG.error("context {}: a cell could not be put on record", result.context(), e);
+        recorded = result.unrecorded("the server failed");
       }
     }
     events.ended(

@@ -7,21 +7,26 @@ import static org.assertj.core.api.Assertions.assertThatException;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.audit.AuditEntry;
+import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.Language;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Commands that are refused because nothing could be written of them do not run. */
+/** What becomes of commands and cells of which nothing can be written. */
 final class UnnotedExecsIT {
-  // As many as the audit's journal takes while the database takes none.
-  private static final int JOURNAL = 10_000;
   private static final String BROKEN = " BEGIN SELECT RAISE(ABORT, 'broken'); END";
 
   private ControlFixture fixture;
@@ -59,11 +64,7 @@ final class UnnotedExecsIT {
 
   @Test
   void oneInTheBackgroundWhoseStartCannotBePutOnRecordIsEnded() throws Exception {
-    sql("CREATE TRIGGER broken BEFORE INSERT ON audit" + BROKEN);
-    var entry = AuditEntry.of(AuditEntry.Who.of(ALICE), "test.full", AuditEntry.Outcome.OK);
-    for (int i = 0; i < JOURNAL; i++) {
-      fixture.control().audit().note(entry);
-    }
+    breakAudit();
     try {
       assertThatException()
           .isThrownBy(() -> start(ExecStart.of(touching("recorded")).inBackground()));
@@ -72,6 +73,44 @@ final class UnnotedExecsIT {
       sql("DROP TRIGGER broken");
     }
     assertThat(execs.list(ALICE, sandbox.id())).hasSize(1);
+  }
+
+  @Test
+  void aCellThatCannotBePutOnRecordEndsAndSaysSo() throws Exception {
+    assertThat(code("x = 1").success()).isTrue();
+    breakAudit();
+    try {
+      assertThat(code("x = 2").error())
+          .satisfies(error -> assertThat(error.type()).isEqualTo("NotRecorded"));
+    } finally {
+      sql("DROP TRIGGER broken");
+    }
+  }
+
+  private CodeResult code(String code) throws Exception {
+    var request = new ExecuteCode(code, Language.PYTHON, null, Duration.ofMinutes(1));
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<CodeResult> result =
+          pool.submit(() -> fixture.control().contexts().execute(ALICE, sandbox.id(), request));
+      try {
+        return result.get(30, TimeUnit.SECONDS);
+      } finally {
+        result.cancel(true);
+      }
+    }
+  }
+
+  private void breakAudit() throws SQLException {
+    sql("CREATE TRIGGER broken BEFORE INSERT ON audit" + BROKEN);
+    var entry = AuditEntry.of(AuditEntry.Who.of(ALICE), "test.full", AuditEntry.Outcome.OK);
+    // The journal takes some thousands before it has no room.
+    assertThatException()
+        .isThrownBy(
+            () -> {
+              while (true) {
+                fixture.control().audit().note(entry);
+              }
+            });
   }
 
   private void start(ExecStart request) throws InterruptedException {

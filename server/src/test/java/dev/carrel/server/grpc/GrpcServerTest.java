@@ -195,11 +195,10 @@ class GrpcServerTest {
 
   @Test
   void anAddressOfAnotherHostIsToldApartFromAPortInUse(@TempDir Path folder) throws Exception {
-    Path certificate = folder.resolve("cert.pem");
-    Path key = folder.resolve("key.pem");
-    makeCertificate(folder, certificate, key);
+    var own = SelfSigned.in(folder);
     // For documentation alone (RFC 5737): no host has it.
-    var elsewhere = GrpcSettings.defaults().withAddress("192.0.2.1", 0).withTls(certificate, key);
+    var elsewhere =
+        GrpcSettings.defaults().withAddress("192.0.2.1", 0).withTls(own.certificate(), own.key());
 
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> listen(elsewhere))

@@ -11,10 +11,8 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 @Command(
     name = "exec",
@@ -34,7 +32,6 @@ import picocli.CommandLine.Spec;
     })
 final class ExecCommand implements Callable<Integer> {
   private final Session session;
-  @Spec private @Nullable CommandSpec spec;
   @Mixin private CommonOptions common = new CommonOptions();
 
   @Option(
@@ -97,7 +94,7 @@ final class ExecCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "COMMAND",
       parameterConsumer = CommandWords.class,
-      description = "What to run; with -- before it, where it has options.")
+      description = "What to run; options behind its first word are its own.")
   private List<String> command = List.of();
 
   ExecCommand(Session session) {
@@ -106,7 +103,6 @@ final class ExecCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    CommandWords.requireOurOptionsFirst(spec, command);
     var live = new LiveExec(session);
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);

@@ -12,10 +12,8 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code carrel terminal …}: one class for each verb. */
 @Command(
@@ -33,7 +31,6 @@ final class TerminalCommand extends CommandGroup {
       })
   static final class Open implements Callable<Integer> {
     private final Session session;
-    @Spec private @Nullable CommandSpec spec;
     @Mixin private CommonOptions common = new CommonOptions();
 
     @Parameters(index = "0", paramLabel = "ID", description = "The sandbox.")
@@ -44,7 +41,7 @@ final class TerminalCommand extends CommandGroup {
         arity = "0..*",
         paramLabel = "COMMAND",
         parameterConsumer = CommandWords.class,
-        description = "In place of a login shell; with -- before it, where it has options.")
+        description = "In place of a login shell; options behind its first word are its own.")
     private List<String> command = List.of();
 
     @Option(
@@ -64,7 +61,6 @@ final class TerminalCommand extends CommandGroup {
 
     @Override
     public Integer call() {
-      CommandWords.requireOurOptionsFirst(spec, command);
       var live = new LiveExec(session);
       try (Session.Connection server = session.connectToRunning()) {
         Sandbox sandbox = server.carrel().sandboxes().get(id);

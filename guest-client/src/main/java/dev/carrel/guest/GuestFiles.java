@@ -165,6 +165,10 @@ public final class GuestFiles {
     boolean cancelled = Thread.interrupted();
     try {
       remove(path, RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+      if (cancelled) {
+        // The guest may have come to the request that was cancelled only after this one.
+        remove(path, RemoveOption.RECURSIVE, RemoveOption.MISSING_OK);
+      }
     } finally {
       if (cancelled) {
         Thread.currentThread().interrupt();

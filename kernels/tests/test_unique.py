@@ -64,6 +64,7 @@ imports.complete_site()
 site.ENABLE_USER_SITE = True
 for home in homes:
     zygote.set_environment([b"HOME=" + os.fsencode(home)])
+    zygote.follow_environment()
     print(home in os.environ.values(), sum(entry.startswith(home + "/") for entry in sys.path))
 """
 

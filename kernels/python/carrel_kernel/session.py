@@ -461,16 +461,20 @@ def leave_fork(failure):
 
 
 def prepare_process():
-    """What belongs to this process: descriptors and signals. A zygote's fork does it for itself."""
+    """What belongs to this process: descriptors and signals. A zygote's fork is given its own."""
     posix.dup2(3, REQUESTS, False)
     posix.dup2(4, EVENTS, False)
     posix.close(3)
     posix.close(4)
-    _signal.signal(_signal.SIGINT, on_interrupt)
-    posix.register_at_fork(after_in_child=after_fork_in_child)
+    prepare_signals()
     # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
     if b"MPLBACKEND" not in posix.environ:
         set_variable(b"MPLBACKEND", b"agg")
+
+
+def prepare_signals():
+    _signal.signal(_signal.SIGINT, on_interrupt)
+    posix.register_at_fork(after_in_child=after_fork_in_child)
 
 
 def prepare_interpreter():
@@ -511,14 +515,17 @@ def serve():
     kernel_module = sys.modules["__main__"]  # kept alive: replacing it must not empty the starter's globals
     prepare_process()
     prepare_interpreter()
-    answer_requests()
+    answer_requests(greeting())
     del kernel_module
 
 
-def answer_requests():
+def greeting():
+    return frame(READY, text("python"), text("%d.%d.%d" % sys.version_info[:3]), text("plain"))
+
+
+def answer_requests(ready):
     """From READY to the end of the process."""
-    version = "%d.%d.%d" % sys.version_info[:3]
-    write(frame(READY, text("python"), text(version), text("plain")))
+    write(ready)
     while True:
         request = read_request()
         if request is None:

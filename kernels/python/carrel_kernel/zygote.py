@@ -45,6 +45,8 @@ PRELOADS = {
     "data": ("IPython.core.interactiveshell", "numpy", "pandas", "matplotlib.pyplot"),
 }
 
+GREETING = session.greeting()
+PLACES = (0, 1, 2, session.REQUESTS, session.EVENTS)
 libc = ctypes.CDLL(None, use_errno=True)
 ARM = os.uname().machine == "aarch64"
 SYS_CLONE, SYS_SETNS, SYS_CAPSET, SYS_SECCOMP = (220, 268, 91, 277) if ARM else (56, 308, 126, 317)
@@ -64,6 +66,17 @@ TwoLongs, Header, Sets = ctypes.c_uint64 * 2, ctypes.c_uint32 * 2, ctypes.c_uint
 
 class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+def field(tag, value):
+    return bytes((tag,)) + len(value).to_bytes(4, "little") + value
+
+
+# A request as those that come, to rehearse with.
+SAMPLE = b"".join(
+    (bytes(5), field(11, " ".join(NAMESPACES).encode()), *(field(tag, bytes(8)) for tag in (12, 13, 14, 15)))
+    + tuple(field(17, b"NAME_OF_A_VARIABLE=%d" % count) for count in range(16))
+)
 
 
 def check(result):
@@ -135,6 +148,7 @@ def serve(preload):
     rehearse(settings)
     gc.freeze()
     gc.enable()
+    session.prepare_signals()
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
     heard, tell = os.pipe()
@@ -231,15 +245,41 @@ def describe(failure):
 
 def rehearse(settings):
     """Goes the way of a request without effect: the pages that it writes to are copied before somebody waits for it."""
-    Program(len(settings[10][0]) // 8, settings[10][0])
+    here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    one = os.getpid().to_bytes(4, "little")
+    there.sendmsg([SAMPLE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, there.fileno().to_bytes(4, sys.byteorder))])
+    message, passed = receive(here)
+    request = fields(message)
+    request[11][0].decode().split()
+    for descriptor in (*passed, *os.pipe(), here.detach(), there.detach()):
+        os.close(descriptor)
+    os.umask(0o022)
+    os.setresgid(-1, -1, -1)
+    os.setresuid(-1, -1, -1)
+    for value in (request[14][0], request[15][0]):
+        libc.setrlimit(-1, TwoLongs(number(value), number(value)))
+    set_capabilities(0, 0, 0)
     set_environment([b"%s=%s" % variable for variable in sys.modules["posix"].environ.items()])
+    follow_environment()
+    place((0, 0, 0, 0), (0, 0, 0, 0, 0))
     for option in (PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER):
         prctl(option, 0)
-    for number_of_call in (SYS_SETNS, SYS_CLOSE_RANGE):
+    code = settings[10][0]
+    program = ctypes.byref(Program(len(code) // 8, code))
+    for attempt in (
+        lambda: os.write(-1, one),
+        lambda: call(SYS_SETNS, -1, NAMESPACES["user"]),
+        lambda: call(SYS_CLOSE_RANGE, 1, 0, 0),
+        lambda: call(SYS_LANDLOCK_RESTRICT_SELF, -1, 0),
+        lambda: call(SYS_SECCOMP, -1, 0, program),
+        lambda: prctl(PR_CAPBSET_DROP, 1 << 20),
+        lambda: os.setgroups([]),
+    ):
         try:
-            call(number_of_call, -1, -2, 0)
+            attempt()
         except OSError:
             continue
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
 
 
 # ---- a fork on its way
@@ -257,8 +297,9 @@ def enter(request, passed, settings):
     for name, space in zip(names, spaces):
         call(SYS_SETNS, space, NAMESPACES[name])
     confine(request, settings, ruleset)
-    # What else came along ends with the keeper's execve, and in the kernel with `place`.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    # Here and not in the kernel, as whatever can be: that is a fresh copy, which pays for each page that it writes to.
+    set_environment(request.get(17, []))
     return streams
 
 
@@ -314,11 +355,12 @@ def start(control, tell, over, request, streams, user):
     kernel, problem = -1, b""
     try:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
+        place(streams, PLACES)
         kernel = fork()
     except OSError as failure:
         problem = describe(failure)
     if kernel == 0:
-        become_kernel(request, streams, user)
+        become_kernel(request, user)
     os.write(tell, over)
     os.read(gone, 1)
     control.send(b"D" + problem)
@@ -328,11 +370,12 @@ def start(control, tell, over, request, streams, user):
     os._exit(127)
 
 
-def become_kernel(request, streams, user):
+def become_kernel(request, user):
     try:
         os.setsid()
-        place(streams)
-        os.setgroups([])
+        # Of all that came along the five that are in their places.
+        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
+        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
@@ -341,27 +384,22 @@ def become_kernel(request, streams, user):
         # A process that changed its user belongs to root in /proc; an executed one does not.
         prctl(PR_SET_DUMPABLE, 1)
         prefer_for_oom()
-        # Not before: it runs what the sandbox keeps among its own packages.
-        set_environment(request.get(17, []))
+        # Not before: it reads and runs what the sandbox has.
+        follow_environment()
         threading = sys.modules.get("threading")
         if threading is not None:
             threading.main_thread()._set_native_id()
-        session.prepare_process()
-        session.answer_requests()
+        session.answer_requests(GREETING)
     finally:
         os._exit(127)
 
 
-def place(streams):
-    """Descriptors 0 to 4 as a command with a control channel has them, and no other."""
-    high = []
-    for stream in (os.open("/dev/null", os.O_RDONLY), *streams[:4]):
-        while stream < 5:
-            stream = os.dup(stream)
-        high.append(stream)
-    for target, stream in enumerate(high):
-        os.dup2(stream, target)
-    call(SYS_CLOSE_RANGE, 5, 0xFFFFFFFF, 0)
+def place(streams, targets):
+    """Descriptors as a kernel has them that has begun. The keeper keeps none of them."""
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    for stream, target in zip((nothing, *streams), targets):
+        os.dup2(stream, target, target < 3)
+    os.close(nothing)
 
 
 def prefer_for_oom():
@@ -384,7 +422,11 @@ def set_environment(variables):
     current.clear()
     for name, value in own.items():
         session.set_variable(name, value)
-    if b"TZ" in own:
+
+
+def follow_environment():
+    """What was made after the variables of another environment is made again."""
+    if b"TZ" in sys.modules["posix"].environ:
         time.tzset()
     imports = session.load("imports")
     if imports.site_complete:
@@ -393,4 +435,4 @@ def set_environment(variables):
     for name in ("get_configdir", "get_cachedir"):
         forget = getattr(getattr(matplotlib, name, None), "cache_clear", None)
         if forget is not None:
-            forget()  # where they are depends on the environment
+            forget()

@@ -12,7 +12,12 @@ import org.jspecify.annotations.Nullable;
  * and no more than a bounded part of the heap, in however small pieces it comes.
  */
 final class BetweenCells {
-  private static final int MAX_BYTES = 64 << 10;
+  /** Bytes. */
+  static final int USUAL = 64 << 10;
+
+  /** What the pipes of code that was sent ahead may hold before the greeting is read. */
+  static final int EARLY = 256 << 10;
+
   // What a run of one channel costs beside its bytes.
   private static final int RUN_BYTES = 128;
 
@@ -21,10 +26,10 @@ final class BetweenCells {
   private @Nullable Channel channel;
   private int cost;
 
-  void add(Channel from, ByteBuffer bytes) {
+  void add(Channel from, ByteBuffer bytes, int max) {
     boolean another = from != channel;
     int more = bytes.remaining() + (another ? RUN_BYTES : 0);
-    if (cost + more > MAX_BYTES) {
+    if (cost + more > max) {
       return;
     }
     cost += more;

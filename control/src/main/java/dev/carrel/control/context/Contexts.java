@@ -101,7 +101,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     LiveContext context = box.add(request);
     context.takeTurn(settings.maxQueued());
     try {
-      startKernel(caller, running, box, context);
+      startKernel(caller, running, box, context, null);
       save(context);
       return context.snapshot();
     } finally {
@@ -158,7 +158,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       // A cell that waited may have started a fresh one already: that one is as good.
       Kernel now = context.kernel();
       if (now == null || !now.alive()) {
-        startKernel(caller, running, box(sandbox), context);
+        startKernel(caller, running, box(sandbox), context, null);
       }
       save(context);
       return context.snapshot();
@@ -340,17 +340,19 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       if (events != null) {
         events.put(new CodeEvent.Begun(queued));
       }
+      int id = ids.incrementAndGet();
       Kernel kernel = context.kernel();
       String note = null;
       if (kernel == null || !kernel.alive()) {
         note = context.everStarted() ? RESTARTED : null;
-        kernel = startKernel(caller, running, box, context);
+        var first = keyed ? null : new KernelStarts.First(id, request.code());
+        kernel = startKernel(caller, running, box, context, first);
       }
       if (keyed) {
         // Whoever is refused may ask again with that key: then nothing must have run.
         save(context);
       }
-      var cell = new Cell(ids.incrementAndGet(), context, settings, room, events, queued, note);
+      var cell = new Cell(id, context, settings, room, events, queued, note);
       var who = new CodeAudit.Asked(caller.nameFor(running.tenant()), request);
       var run = new Run(running, context, kernel, cell, who);
       whenOver(running, run, place, Queue.left(timeout, place));
@@ -441,7 +443,11 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   }
 
   private Kernel startKernel(
-      Caller caller, RunningSandbox sandbox, SandboxContexts box, LiveContext context)
+      Caller caller,
+      RunningSandbox sandbox,
+      SandboxContexts box,
+      LiveContext context,
+      KernelStarts.@Nullable First first)
       throws InterruptedException {
     boolean started = false;
     try {
@@ -458,7 +464,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       if (kernel == null) {
         kernel =
             starts.start(
-                sandbox, context.language(), request.preload(), request.cwd(), environment);
+                sandbox, context.language(), request.preload(), request.cwd(), environment, first);
       }
       boolean usual = request.cwd() == null && box.list().size() == 1;
       if (usual && kernel.start() == Context.Start.ZYGOTE) {

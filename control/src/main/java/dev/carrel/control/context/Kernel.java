@@ -37,6 +37,8 @@ final class Kernel {
   private static final int SHOWN_STDERR = 2000;
   private static final int MAX_ERROR = 4 << 20;
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
+  // What a pipe takes at once, also one of the smallest: nobody may have to wait for the reader.
+  private static final int SENT_AHEAD = 4096;
   // No cell that was shorter than this can have filled a sandbox's memory.
   private static final Duration WORTH_A_LOOK = Duration.ofMillis(5);
 
@@ -50,12 +52,14 @@ final class Kernel {
   private final RedactedStream cleanErr;
   private final CountDownLatch ready = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
+  private final CountDownLatch awaited = new CountDownLatch(1);
   private final BetweenCells between = new BetweenCells();
   private final HeadTail startOutput = new HeadTail(SHOWN_STDERR);
   private final Object turn = new Object();
   // Held while a cell is signalled, which takes as long as the guest does: none begins meanwhile.
   private final ReentrantLock signalling = new ReentrantLock();
   private @Nullable Cell cell;
+  private @Nullable Integer sentAhead;
   private Machine.Usage baseline = Machine.Usage.NONE;
   private volatile KernelEvent.@Nullable Ready greeting;
   private volatile Cell.@Nullable Death death;
@@ -109,7 +113,7 @@ final class Kernel {
       return;
     }
     if (dead == null) {
-      kill();
+      end(); // from here on it is certain whether it has greeted
       throw new SandboxException(
           ErrorCode.LANGUAGE_NOT_AVAILABLE,
           "the interpreter was not ready after %d ms".formatted(time.toMillis()));
@@ -165,30 +169,51 @@ final class Kernel {
     session.control(KernelFrames.ping(id));
   }
 
+  /**
+   * Lets the first cell's code wait in the kernel's channel, which saves it a way there and back
+   * once it is ready; before that it reads nothing. Does nothing with code that is not small. To be
+   * called before {@link #begin}: the reader has to know that an answer may come early.
+   *
+   * @param id of the cell that {@link #execute} gives it next
+   */
+  void sendAhead(int id, String code) {
+    ByteBuffer request = KernelFrames.execute(id, code);
+    if (request.remaining() <= SENT_AHEAD) {
+      synchronized (turn) {
+        sentAhead = id;
+      }
+      send(request);
+    }
+  }
+
   /** Gives it code to run; what comes back goes into the cell. */
   void execute(Cell next, String code) throws InterruptedException {
-    List<CodeEvent.Output> earlier;
+    boolean sent;
     signalling.lock();
     try {
       synchronized (turn) {
-        earlier = between.take();
         cell = next;
+        sent = sentAhead != null && sentAhead == next.id();
+        sentAhead = null;
       }
     } finally {
       signalling.unlock();
     }
-    // Written by what an earlier cell left running: shown at the first occasion there is.
-    for (CodeEvent.Output output : earlier) {
-      next.output(output.channel(), output.bytes());
-    }
-    try {
-      session.control(KernelFrames.execute(next.id(), code));
-    } catch (SandboxException e) {
-      // It is ending; the reader learns how and tells the cell.
-      LOG.debug("kernel {} takes no code: {}", exec, e.message());
+    awaited.countDown();
+    if (!sent) {
+      send(KernelFrames.execute(next.id(), code));
     }
     if (!alive()) {
       endCell();
+    }
+  }
+
+  private void send(ByteBuffer code) {
+    try {
+      session.control(code);
+    } catch (SandboxException e) {
+      // It is ending; the reader learns how and tells the cell.
+      LOG.debug("kernel {} takes no code: {}", exec, e.message());
     }
   }
 
@@ -224,6 +249,7 @@ final class Kernel {
   }
 
   void kill() {
+    awaited.countDown();
     signal(SIGKILL, SignalScope.TREE);
   }
 
@@ -254,6 +280,7 @@ final class Kernel {
   /** Stops listening; the process goes on for the next server to join. */
   void leave() {
     leaving = true;
+    awaited.countDown();
     session.close();
     Cell running;
     synchronized (turn) {
@@ -281,6 +308,7 @@ final class Kernel {
           lost(broken == null ? "the connection to it ended" : broken);
           return;
         }
+        passEarlier();
         switch (event) {
           case GuestEvent.Started _, GuestEvent.Gap _ -> {}
           case GuestEvent.Output(Channel channel, ByteBuffer bytes) ->
@@ -294,8 +322,35 @@ final class Kernel {
       }
     } catch (SandboxException e) {
       lost(e.message());
+    } catch (RuntimeException e) {
+      LOG.error("kernel {} of {} is given up", exec, sandbox.id(), e);
+      lost("the server failed at what it said");
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * What came while no cell ran is shown at the first occasion there is. By this thread, as all
+   * output: a cell has one writer.
+   */
+  private void passEarlier() throws InterruptedException {
+    Cell running;
+    List<CodeEvent.Output> earlier;
+    synchronized (turn) {
+      running = cell;
+      if (running == null) {
+        return;
+      }
+      earlier = between.take();
+    }
+    pass(earlier, running);
+  }
+
+  private static void pass(List<CodeEvent.Output> earlier, Cell running)
+      throws InterruptedException {
+    for (CodeEvent.Output output : earlier) {
+      running.output(output.channel(), output.bytes());
     }
   }
 
@@ -310,7 +365,7 @@ final class Kernel {
         if (greeting == null) {
           startOutput.add(bytes);
         }
-        between.add(channel, bytes);
+        between.add(channel, bytes, sentAhead == null ? BetweenCells.USUAL : BetweenCells.EARLY);
       }
     }
     if (running != null) {
@@ -348,6 +403,7 @@ final class Kernel {
         if (greeting == null) {
           greeting = said;
           ready.countDown();
+          awaitCell();
         }
       }
       case KernelEvent.Pong _ -> ready.countDown();
@@ -371,6 +427,17 @@ final class Kernel {
         }
       }
       case KernelEvent.Done(int id, KernelEvent.Status status) -> done(id, status);
+    }
+  }
+
+  /** What follows may be the answer to code that was sent ahead, whose cell is on its way. */
+  private void awaitCell() throws InterruptedException {
+    boolean early;
+    synchronized (turn) {
+      early = sentAhead != null;
+    }
+    if (early) {
+      awaited.await();
     }
   }
 
@@ -435,23 +502,32 @@ final class Kernel {
   }
 
   private void end(Cell.Death how) throws InterruptedException {
-    passRest();
-    death = how;
-    session.close();
-    ready.countDown();
-    ended.countDown();
-    endCell();
+    try {
+      passRest();
+    } finally {
+      death = how;
+      session.close();
+      ready.countDown();
+      ended.countDown();
+      endCell();
+    }
   }
 
   private void endCell() throws InterruptedException {
     Cell running;
+    List<CodeEvent.Output> earlier;
     synchronized (turn) {
       running = cell;
       cell = null;
+      earlier = between.take();
     }
     Cell.Death how = death;
     if (running != null && how != null) {
-      running.died(how);
+      try {
+        pass(earlier, running);
+      } finally {
+        running.died(how);
+      }
     }
   }
 

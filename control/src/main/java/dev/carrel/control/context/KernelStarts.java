@@ -43,13 +43,15 @@ final class KernelStarts {
    *
    * @param preload null: the server's usual one
    * @param environment the whole of it
+   * @param first what it is to run first, when that is known
    */
   Kernel start(
       RunningSandbox sandbox,
       Language language,
       @Nullable Preload preload,
       @Nullable String cwd,
-      Map<String, String> environment)
+      Map<String, String> environment,
+      @Nullable First first)
       throws InterruptedException {
     long begin = System.nanoTime();
     String folder =
@@ -65,7 +67,7 @@ final class KernelStarts {
               preload == null ? settings.preload() : preload,
               cwd,
               environment);
-      Kernel forked = fork(sandbox, wanted, command);
+      Kernel forked = fork(sandbox, wanted, command, first);
       if (forked != null) {
         telemetry.time("kernels_forked", Duration.ofNanos(System.nanoTime() - begin));
         return forked;
@@ -76,7 +78,7 @@ final class KernelStarts {
     ExecSession session =
         sandbox.exec(exec, ExecRequest.of(program, environment).withKeep(true).withControl(true));
     var kernel = new Kernel(sandbox, exec, session, Context.Start.COLD);
-    kernel.begin();
+    begin(kernel, first);
     kernel.awaitReady(settings.startTimeout(), command);
     telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
     return kernel;
@@ -92,19 +94,23 @@ final class KernelStarts {
     return !own.containsKey("PATH") && LateBinding.suits(Language.PYTHON, own.keySet());
   }
 
-  private @Nullable Kernel fork(RunningSandbox sandbox, KernelFork wanted, KernelCommand command)
+  private @Nullable Kernel fork(
+      RunningSandbox sandbox, KernelFork wanted, KernelCommand command, @Nullable First first)
       throws InterruptedException {
+    Kernel kernel = null;
     try {
       if (!sandbox.fork(wanted)) {
         return null;
       }
       ExecSession session = sandbox.guest().attachAtEnd(wanted.exec());
-      var kernel = new Kernel(sandbox, wanted.exec(), session, Context.Start.ZYGOTE);
-      kernel.begin();
+      kernel = new Kernel(sandbox, wanted.exec(), session, Context.Start.ZYGOTE);
+      begin(kernel, first);
       kernel.awaitReady(FORK_PATIENCE, command);
       return kernel;
     } catch (SandboxException e) {
-      if (e.code() == ErrorCode.GUEST_LOST) {
+      // One that has greeted too late may have run what it was sent: another must not run it too.
+      boolean late = first != null && kernel != null && kernel.greeting() != null;
+      if (e.code() == ErrorCode.GUEST_LOST || late) {
         throw e;
       }
       LOG.info("a fork into {} did not come up: {}", sandbox.id(), e.message());
@@ -112,4 +118,14 @@ final class KernelStarts {
       return null;
     }
   }
+
+  private static void begin(Kernel kernel, @Nullable First first) {
+    if (first != null) {
+      kernel.sendAhead(first.id(), first.code());
+    }
+    kernel.begin();
+  }
+
+  /** The code of a cell, and its id. */
+  record First(int id, String code) {}
 }

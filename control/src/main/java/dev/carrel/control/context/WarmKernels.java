@@ -30,7 +30,7 @@ final class WarmKernels implements WarmUp {
   @Override
   public void warm(RunningSandbox box, Interpreter kind) throws InterruptedException {
     Map<String, String> environment = box.environment();
-    Kernel kernel = starts.start(box, kind.language(), kind.preload(), null, environment);
+    Kernel kernel = starts.start(box, kind.language(), kind.preload(), null, environment, null);
     kernel.rehearse(ids.getAsInt());
     boxes
         .computeIfAbsent(box.id(), _ -> new ConcurrentHashMap<>())

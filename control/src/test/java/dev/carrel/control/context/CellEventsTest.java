@@ -40,9 +40,9 @@ final class CellEventsTest {
   void betweenCellsPiecesOfOneChannelAreOne() {
     var between = new BetweenCells();
     for (String piece : List.of("a", "b", "c")) {
-      between.add(Channel.STDOUT, bytes(piece));
+      between.add(Channel.STDOUT, bytes(piece), BetweenCells.USUAL);
     }
-    between.add(Channel.STDERR, bytes("d"));
+    between.add(Channel.STDERR, bytes("d"), BetweenCells.USUAL);
 
     assertThat(between.take())
         .containsExactly(
@@ -55,11 +55,11 @@ final class CellEventsTest {
   void betweenCellsTheBeginningIsKeptHoweverSmallThePieces() {
     var between = new BetweenCells();
     for (int i = 0; i < MANY; i++) {
-      between.add(i % 2 == 0 ? Channel.STDOUT : Channel.STDERR, bytes("x"));
+      between.add(i % 2 == 0 ? Channel.STDOUT : Channel.STDERR, bytes("x"), BetweenCells.USUAL);
     }
     assertThat(between.take()).hasSizeBetween(100, 1000);
     for (int i = 0; i < MANY; i++) {
-      between.add(Channel.STDOUT, bytes("x"));
+      between.add(Channel.STDOUT, bytes("x"), BetweenCells.USUAL);
     }
     assertThat(between.take())
         .singleElement()

@@ -305,6 +305,23 @@ final class ContextsIT {
   }
 
   @Test
+  void whatGoesOnPrintingSpoilsNoCell() throws InterruptedException {
+    run(
+        """
+        import threading
+        quiet = threading.Event()
+        def talk():
+            while not quiet.wait(0.00001):
+                print("x" * 100)
+        threading.Thread(target=talk, daemon=True).start()
+        """);
+    for (int i = 0; i < 500; i++) {
+      assertThat(plain(run("1+1"))).isEqualTo("2");
+    }
+    run("quiet.set()");
+  }
+
+  @Test
   void closingTheStreamStopsTheCell() throws InterruptedException {
     run("1");
     CodeStream stream =

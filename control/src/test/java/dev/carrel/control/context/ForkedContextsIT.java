@@ -45,6 +45,24 @@ final class ForkedContextsIT {
     assertThat(fixture.control().telemetry().snapshot()).containsKey("kernels_forked");
   }
 
+  /** Its code waits in the channel: what it says may come before the greeting. */
+  @Test
+  void whatAFirstCellPrintsIsWhole() throws InterruptedException {
+    awaitZygote(sandbox(), null);
+    for (int i = 0; i < 20; i++) {
+      CodeResult result =
+          fixture
+              .control()
+              .contexts()
+              .execute(
+                  ALICE,
+                  sandbox().id(),
+                  ExecuteCode.of(Language.PYTHON, "print('x' * 200_000); 1 + 1"));
+      assertThat(result.stdout().totalBytes()).isEqualTo(200_001);
+      assertThat(result.result()).isNotNull();
+    }
+  }
+
   @Test
   void whatIsReadAtAStartNeedsOne() throws InterruptedException {
     Sandbox sandbox = sandbox();

@@ -151,6 +151,22 @@ public final class Guest {
     }
   }
 
+  /** As {@link #ask}, for what may keep the guest at work for a long time without a word. */
+  <T> T order(Request request, ErrorCode absent, String subject, Answer.Reader<T> reader) {
+    return ask(
+        request,
+        absent,
+        subject,
+        answer -> {
+          answer.connection().deadline().suspend(settings.work().toNanos());
+          return reader.read(answer);
+        });
+  }
+
+  Duration work() {
+    return settings.work();
+  }
+
   /** Reads what comes first on a connection; closes it when that fails. */
   static <T> T begin(Connection connection, Answer answer, Answer.Reader<T> reader) {
     try {

@@ -100,7 +100,7 @@ public final class GuestFiles {
     write.mode().ifPresent(mode -> request.put(11, mode));
     write.size().ifPresent(size -> request.put(14, size));
     write.attributes().forEach((key, value) -> request.put(16, "metadata", key + "=" + value));
-    return new FileUpload(guest.connect(request), write.path());
+    return new FileUpload(guest.connect(request), write.path(), guest.work());
   }
 
   /** Writes a small file in one call. */
@@ -153,7 +153,7 @@ public final class GuestFiles {
             .path(10, "path", path)
             .put(11, set.contains(RemoveOption.RECURSIVE))
             .put(12, set.contains(RemoveOption.MISSING_OK));
-    return guest.ask(
+    return guest.order(
         request, ErrorCode.FILE_NOT_FOUND, path, answer -> answer.expect(Wire.OK).natural(21));
   }
 
@@ -206,7 +206,7 @@ public final class GuestFiles {
       request.put(12, "glob", pattern(grep.glob()));
     }
     long lines = (long) grep.limit() * (1 + 2L * grep.context());
-    return guest.ask(
+    return guest.order(
         request,
         ErrorCode.FILE_NOT_FOUND,
         grep.path(),
@@ -287,24 +287,23 @@ public final class GuestFiles {
             .path(10, "from", from)
             .path(11, "to", to)
             .put(12, existing == OnExisting.REPLACE);
-    return entry(request, from);
+    return guest.order(request, ErrorCode.FILE_NOT_FOUND, from, GuestFiles::only);
   }
 
   private FileEntry entry(Request request, String subject) {
-    return guest.ask(
-        request,
-        ErrorCode.FILE_NOT_FOUND,
-        subject,
-        answer -> {
-          FileEntry entry = entry(answer.expect(Wire.ENTRY));
-          answer.expect(Wire.OK);
-          return entry;
-        });
+    return guest.ask(request, ErrorCode.FILE_NOT_FOUND, subject, GuestFiles::only);
+  }
+
+  /** The one entry of an answer. */
+  static FileEntry only(Answer answer) throws IOException {
+    FileEntry entry = entry(answer.expect(Wire.ENTRY));
+    answer.expect(Wire.OK);
+    return entry;
   }
 
   private FileListing listing(Request request, int limitTag, int limit, String subject) {
     Checks.range("limit", limit, 1, Checks.MAX_ENTRIES);
-    return guest.ask(
+    return guest.order(
         request.put(limitTag, limit),
         ErrorCode.FILE_NOT_FOUND,
         subject,

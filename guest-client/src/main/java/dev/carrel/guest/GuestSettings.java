@@ -9,10 +9,13 @@ import org.jspecify.annotations.Nullable;
  * @param patience how long one wait for the guest may last where it owes an answer: connecting, the
  *     first answer to an exec, each step of a file operation. A program's own silence is not
  *     limited by it
+ * @param work how much longer it may be silent while it does what takes its time: a large tree, a
+ *     slow disk. One that ends meanwhile hangs up
  * @param token what the guest was started with; null where its socket is the proof
  */
-public record GuestSettings(Duration patience, @Nullable String token) {
-  public static final GuestSettings DEFAULT = new GuestSettings(Duration.ofSeconds(30), null);
+public record GuestSettings(Duration patience, Duration work, @Nullable String token) {
+  public static final GuestSettings DEFAULT =
+      new GuestSettings(Duration.ofSeconds(30), Duration.ofMinutes(10), null);
 
   public GuestSettings {
     if (!patience.isPositive()) {
@@ -21,6 +24,10 @@ public record GuestSettings(Duration patience, @Nullable String token) {
   }
 
   public GuestSettings withPatience(Duration newPatience) {
-    return new GuestSettings(newPatience, token);
+    return new GuestSettings(newPatience, work, token);
+  }
+
+  public GuestSettings withWork(Duration newWork) {
+    return new GuestSettings(patience, newWork, token);
   }
 }

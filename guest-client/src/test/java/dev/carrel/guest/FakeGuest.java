@@ -51,7 +51,12 @@ final class FakeGuest implements AutoCloseable {
   }
 
   Guest client(Duration patience) {
-    return new Guest(this::connect, GuestSettings.DEFAULT.withPatience(patience));
+    return client(patience, patience);
+  }
+
+  Guest client(Duration patience, Duration work) {
+    var settings = GuestSettings.DEFAULT.withPatience(patience).withWork(work);
+    return new Guest(this::connect, settings);
   }
 
   static void send(SocketChannel connection, ByteBuffer bytes) throws IOException {

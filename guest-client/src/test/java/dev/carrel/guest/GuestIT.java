@@ -351,7 +351,11 @@ final class GuestIT {
   @Test
   void guestWithATokenRefusesOthers() throws Exception {
     try (LocalGuest guarded = new LocalGuest("s3cret")) {
-      assertThat(guarded.client(new GuestSettings(Duration.ofSeconds(10), "s3cret")).ping())
+      assertThat(
+              guarded
+                  .client(
+                      new GuestSettings(Duration.ofSeconds(10), Duration.ofSeconds(10), "s3cret"))
+                  .ping())
           .isNotNull();
       assertFails(ErrorCode.FORBIDDEN, () -> guarded.client().ping());
     }

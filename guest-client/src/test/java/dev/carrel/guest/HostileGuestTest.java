@@ -24,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -231,6 +232,23 @@ final class HostileGuestTest {
       assertLost("tunnel", () -> guest.tunnel(80));
       assertLost("watch", () -> guest.files().watch("/"));
       assertLost("write", () -> guest.files().write(FileWrite.to("x"), new byte[10]));
+    }
+  }
+
+  @Test
+  void guestAtWorkIsWaitedFor() throws Exception {
+    byte[] done = Frames.begin().entry("y").ok().bytes();
+    try (FakeGuest fake =
+        FakeGuest.behaving(
+            connection -> {
+              connection.read(ByteBuffer.allocate(4096));
+              LockSupport.parkNanos(SHORT.multipliedBy(3).toNanos());
+              FakeGuest.send(connection, ByteBuffer.wrap(done));
+            })) {
+      Guest guest = fake.client(SHORT, Duration.ofSeconds(30));
+      assertThat(guest.files().copy("x", "y", OnExisting.FAIL).path()).isEqualTo("y");
+      assertThat(guest.files().write(FileWrite.to("y"), new byte[10]).path()).isEqualTo("y");
+      assertLost("stat", () -> guest.files().stat("/"));
     }
   }
 

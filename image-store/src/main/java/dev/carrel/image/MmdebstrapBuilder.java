@@ -14,6 +14,7 @@ final class MmdebstrapBuilder implements RootBuilder {
   static final String NAME = "mmdebstrap";
 
   private static final long GRACE_SECONDS = 30;
+  private static final long LOOK_MILLIS = 100;
 
   private final Path program;
 
@@ -58,6 +59,7 @@ final class MmdebstrapBuilder implements RootBuilder {
     var said = new BuildOutput(job.progress());
     Thread listener =
         Thread.ofVirtual().name("build").start(() -> listen(process, said, job.progress()));
+    endWith(Thread.currentThread(), process);
     try {
       try (OutputStream in = process.getOutputStream()) {
         in.write(sources.text().getBytes(StandardCharsets.UTF_8));
@@ -92,10 +94,36 @@ final class MmdebstrapBuilder implements RootBuilder {
     }
   }
 
+  /** No interrupt wakes who reads from a pipe: somebody else looks for one, and ends the writer. */
+  private static void endWith(Thread worker, Process process) {
+    Thread.ofVirtual()
+        .name("build-watch")
+        .start(
+            () -> {
+              try {
+                while (!process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+                  if (worker.isInterrupted()) {
+                    end(process);
+                    return;
+                  }
+                }
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+  }
+
+  /** With all that it started: each of them may hold the pipes. */
   private static void end(Process process) throws InterruptedException {
+    List<ProcessHandle> family = process.descendants().toList();
     process.destroy();
-    if (!process.waitFor(GRACE_SECONDS, TimeUnit.SECONDS)) {
+    try {
+      if (process.waitFor(GRACE_SECONDS, TimeUnit.SECONDS)) {
+        return;
+      }
+    } finally {
       process.destroyForcibly();
+      family.forEach(ProcessHandle::destroyForcibly);
     }
   }
 }

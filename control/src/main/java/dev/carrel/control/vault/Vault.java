@@ -184,7 +184,7 @@ public final class Vault implements SandboxListener {
       seal.prepare(rows.values(), after);
       store.remove(old.id());
       rows.remove(place);
-      seal.settle(rows.values());
+      settle();
       note(caller, "secret.delete", place);
     }
   }
@@ -448,6 +448,12 @@ public final class Vault implements SandboxListener {
     seal.prepare(rows.values(), after.values());
     store.put(row);
     rows.put(place(row), row);
+    settle();
+  }
+
+  /** Not before the rows are on the disk: a power failure must not leave them behind the seal. */
+  private void settle() {
+    store.sync();
     seal.settle(rows.values());
   }
 

@@ -51,6 +51,10 @@ final class VaultStore {
                 .execute());
   }
 
+  void sync() {
+    database.sync();
+  }
+
   void remove(String id) {
     database.write(handle -> handle.execute("DELETE FROM secret WHERE id = ?", id));
   }

@@ -117,6 +117,20 @@ final class VaultAtRestIT {
     assertThat(Files.readAllLines(seal)).isEqualTo(after);
   }
 
+  @Test
+  void aPowerFailureLeavesNoRowBehindTheSeal() throws Exception {
+    fixture.control().vault().add(ALICE, null, "THIRD", "third-value", false);
+    // Without the log beside it, which need not have reached the disk.
+    Path left = fixture.data().resolve("left.db");
+    Files.copy(fixture.data().resolve("carrel.db"), left);
+
+    try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + left);
+        var statement = connection.createStatement();
+        var rows = statement.executeQuery("SELECT 1 FROM secret WHERE name = 'THIRD'")) {
+      assertThat(rows.next()).isTrue();
+    }
+  }
+
   private void requireClosed() {
     Vault vault = fixture.control().vault();
     assertThatExceptionOfType(SandboxException.class)

@@ -30,10 +30,11 @@ final class CellEvents implements CellSink, CellSource {
     long size = cost(event);
     lock.lock();
     try {
-      while (bytes > 0 && bytes + size > MAX_BYTES && !dropping) {
+      // Whoever tells it goes on with the next cell, which may be somebody else's.
+      boolean last = event instanceof CodeEvent.Done;
+      while (bytes > 0 && bytes + size > MAX_BYTES && !dropping && !last) {
         changed.await();
       }
-      boolean last = event instanceof CodeEvent.Done;
       if (bytes + size <= MAX_BYTES || bytes == 0 || last) {
         events.add(event);
         bytes += size;

@@ -2,7 +2,11 @@ package dev.carrel.control.context;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.control.exec.CapturedText;
+import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.Language;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -37,6 +41,25 @@ final class CellEventsTest {
   }
 
   @Test
+  void theEndWaitsForNobody() throws Exception {
+    var events = new CellEvents();
+    events.put(new CodeEvent.Output(Channel.STDOUT, ByteBuffer.allocate(5 << 20)));
+    Thread cell =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    events.put(new CodeEvent.Done(result()));
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    boolean over = cell.join(Duration.ofSeconds(5));
+    cell.interrupt();
+    assertThat(over).isTrue();
+  }
+
+  @Test
   void betweenCellsPiecesOfOneChannelAreOne() {
     var between = new BetweenCells();
     for (String piece : List.of("a", "b", "c")) {
@@ -65,6 +88,28 @@ final class CellEventsTest {
         .singleElement()
         .extracting(output -> output.bytes().remaining() > 60_000)
         .isEqualTo(true);
+  }
+
+  private static CodeResult result() {
+    var nothing = new CapturedText("", 0, false);
+    return new CodeResult(
+        true,
+        nothing,
+        nothing,
+        null,
+        null,
+        List.of(),
+        1,
+        CodeResult.State.KEPT,
+        ContextId.random(),
+        Language.PYTHON,
+        Duration.ZERO,
+        Duration.ZERO,
+        Cause.RETURNED,
+        false,
+        false,
+        false,
+        null);
   }
 
   private static ByteBuffer bytes(String text) {

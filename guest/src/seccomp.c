@@ -30,6 +30,7 @@ enum action {
 	ABSENT, /* ENOSYS */
 	CHECK_CLONE,
 	CHECK_SOCKET,
+	CHECK_PAIR,
 	CHECK_IOCTL,
 	CHECK_PERSONALITY,
 	CHECK_FIRST,  /* the first argument must not name PID 1 */
@@ -74,7 +75,7 @@ static const uint16_t common[] = {
 	__NR_clock_gettime, __NR_clock_getres, __NR_gettimeofday, __NR_times, __NR_getitimer, __NR_setitimer, __NR_timer_create,
 	__NR_timer_settime, __NR_timer_gettime, __NR_timer_getoverrun, __NR_timer_delete, __NR_uname, __NR_sysinfo, __NR_getrandom,
 	/* sockets and IPC: both live in namespaces of their own */
-	__NR_socketpair, __NR_bind, __NR_listen, __NR_accept, __NR_accept4, __NR_connect, __NR_getsockname, __NR_getpeername,
+	__NR_bind, __NR_listen, __NR_accept, __NR_accept4, __NR_connect, __NR_getsockname, __NR_getpeername,
 	__NR_sendto, __NR_recvfrom, __NR_sendmsg, __NR_recvmsg, __NR_sendmmsg, __NR_recvmmsg, __NR_shutdown, __NR_setsockopt,
 	__NR_getsockopt, __NR_shmget, __NR_shmat, __NR_shmdt, __NR_shmctl, __NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop,
 	__NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open, __NR_mq_unlink, __NR_mq_timedsend, __NR_mq_timedreceive,
@@ -98,7 +99,7 @@ static const struct {
 	uint16_t number;
 	uint8_t action;
 } checked[] = {{__NR_clone, CHECK_CLONE}, {435, ABSENT} /* clone3: its flags cannot be seen; libc then uses clone */,
-	{__NR_socket, CHECK_SOCKET}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
+	{__NR_socket, CHECK_SOCKET}, {__NR_socketpair, CHECK_PAIR}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
 	{__NR_prlimit64, CHECK_FIRST}, {__NR_sched_setaffinity, CHECK_FIRST}, {__NR_sched_setscheduler, CHECK_FIRST},
 	{__NR_sched_setparam, CHECK_FIRST}, {__NR_sched_setattr, CHECK_FIRST}, {__NR_setpriority, CHECK_SECOND},
 #ifdef __NR_mknod
@@ -115,9 +116,12 @@ static const struct {
 
 /* Arguments are looked at by their low half: both architectures are little-endian and these calls take ints. */
 static const struct sock_filter clone_check[] = {LOAD(args[0]), ANY_BIT(CLONE_NAMESPACES, 0, 1), ERROR(EPERM), PASS};
-static const struct sock_filter socket_check[] = {LOAD(args[0]), EQUAL(1 /* AF_UNIX */, 5, 0), EQUAL(2 /* AF_INET */, 4, 0),
-	EQUAL(10 /* AF_INET6 */, 3, 0), EQUAL(16 /* AF_NETLINK */, 0, 3), LOAD(args[2]), EQUAL(0 /* route */, 0, 1), PASS,
-	ERROR(EAFNOSUPPORT)};
+/* Any other family or protocol would be a module of the kernel's that somebody inside can have loaded. */
+static const struct sock_filter socket_check[] = {LOAD(args[0]), EQUAL(1 /* AF_UNIX */, 14, 0), EQUAL(2 /* AF_INET */, 4, 0),
+	EQUAL(10 /* AF_INET6 */, 3, 0), EQUAL(16 /* AF_NETLINK */, 0, 10), LOAD(args[2]), EQUAL(0 /* route */, 9, 8), LOAD(args[2]),
+	EQUAL(0 /* the type's own */, 7, 0), EQUAL(1 /* ICMP */, 6, 0), EQUAL(6 /* TCP */, 5, 0), EQUAL(17 /* UDP */, 4, 0),
+	EQUAL(58 /* ICMPv6 */, 3, 0), EQUAL(262 /* MPTCP */, 2, 0), ERROR(EPROTONOSUPPORT), ERROR(EAFNOSUPPORT), PASS};
+static const struct sock_filter pair_check[] = {LOAD(args[0]), EQUAL(1 /* AF_UNIX */, 1, 0), ERROR(EAFNOSUPPORT), PASS};
 static const struct sock_filter ioctl_check[] = {LOAD(args[1]), EQUAL(0x5412 /* TIOCSTI */, 2, 0),
 	EQUAL(0x541c /* TIOCLINUX */, 1, 0), EQUAL(0x5423 /* TIOCSETD */, 0, 1), ERROR(EPERM), PASS};
 static const struct sock_filter personality_check[] = {LOAD(args[0]), EQUAL(0, 1, 0), EQUAL(0xffffffffu, 0, 1), PASS,
@@ -135,6 +139,7 @@ static const struct {
 } checks[ACTIONS] = {
 	[CHECK_CLONE] = {clone_check, sizeof clone_check / sizeof *clone_check},
 	[CHECK_SOCKET] = {socket_check, sizeof socket_check / sizeof *socket_check},
+	[CHECK_PAIR] = {pair_check, sizeof pair_check / sizeof *pair_check},
 	[CHECK_IOCTL] = {ioctl_check, sizeof ioctl_check / sizeof *ioctl_check},
 	[CHECK_PERSONALITY] = {personality_check, sizeof personality_check / sizeof *personality_check},
 	[CHECK_FIRST] = {first_check, sizeof first_check / sizeof *first_check},

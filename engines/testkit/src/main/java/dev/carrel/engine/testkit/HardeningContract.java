@@ -170,6 +170,18 @@ public abstract class HardeningContract {
     assertThat(sandbox.at("links")).isEqualTo("lo");
   }
 
+  /** What has no use inside has no way to load a module of the host's either. */
+  @Test
+  void onlyOrdinaryPairsAndProtocolsExist() {
+    assertThat(sandbox.under("pair."))
+        .containsEntry("unix", "ok")
+        .containsEntry("vsock", "Address_family_not_supported_by_protocol");
+    assertThat(sandbox.under("protocol."))
+        .containsEntry("tcp", "ok")
+        .containsEntry("udp", "ok")
+        .containsEntry("udplite", "Protocol_not_supported");
+  }
+
   @Test
   void procTellsNothingOfTheHostAndItsKnobsCannotBeTurned() {
     assertThat(sandbox.under("proc."))

@@ -76,6 +76,8 @@ NEEDED = {
     "inotify_init1": (294, 26, (0,)),
 }
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "packet": 17, "alg": 38, "vsock": 40, "bluetooth": 31, "xdp": 44, "key": 15}
+# A type and a protocol beside the type's own. Numbers that have the host load a module are not among them.
+PROTOCOLS = {"tcp": (socket.SOCK_STREAM, 6), "udp": (socket.SOCK_DGRAM, 17), "udplite": (socket.SOCK_DGRAM, 136)}
 PATHS = ["kcore", "keys", "timer_list", "sysrq-trigger", "kallsyms", "latency_stats", "sched_debug", "timer_stats",
          "interrupts", "acpi", "scsi", "asound", "config.gz", "driver"]
 KNOBS = ["sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hostname", "sys/net/ipv4/ip_forward", "sys/vm/overcommit_memory",
@@ -101,6 +103,16 @@ def call(table, name):
     os.close(reader)
     os.waitpid(pid, 0)
     return answer
+
+
+def opened(*arguments, make=socket.socket):
+    try:
+        made = make(*arguments)
+        for one in made if isinstance(made, tuple) else (made,):
+            one.close()
+        return "ok"
+    except OSError as error:
+        return os.strerror(error.errno).replace(" ", "_")
 
 
 def look(path):
@@ -138,12 +150,13 @@ def main():
     out += [("argument." + name, call(ARGUMENTS, name)) for name in ARGUMENTS]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
     for name, family in FAMILIES.items():
-        try:
-            socket.socket(family, socket.SOCK_RAW if name in ("packet", "key", "xdp") else socket.SOCK_SEQPACKET if name == "alg" else
-                          socket.SOCK_STREAM).close()
-            out.append(("socket." + name, "ok"))
-        except OSError as error:
-            out.append(("socket." + name, os.strerror(error.errno).replace(" ", "_")))
+        kind = (socket.SOCK_RAW if name in ("packet", "key", "xdp") else socket.SOCK_SEQPACKET if name == "alg" else
+                socket.SOCK_STREAM)
+        out.append(("socket." + name, opened(family, kind)))
+    for name in ("unix", "vsock"):
+        out.append(("pair." + name, opened(FAMILIES[name], socket.SOCK_STREAM, make=socket.socketpair)))
+    for name, (kind, protocol) in PROTOCOLS.items():
+        out.append(("protocol." + name, opened(socket.AF_INET, kind, protocol)))
     out += [("proc." + name, look("/proc/" + name)) for name in PATHS]
     out += [("knob." + name, writable("/proc/" + name)) for name in KNOBS]
     out += [("host." + path, look(path)) for path in HOST]

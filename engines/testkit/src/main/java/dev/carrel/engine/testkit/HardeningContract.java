@@ -182,6 +182,18 @@ public abstract class HardeningContract {
         .containsEntry("udplite", "Protocol_not_supported");
   }
 
+  /** Those that the host has laid by are for others, and no limit of the sandbox's counts them. */
+  @Test
+  void nobodyTakesHugePagesOfTheHost() {
+    assertThat(sandbox.under("huge."))
+        .containsEntry("mmap", "Cannot_allocate_memory")
+        .containsEntry("memfd_create", "Invalid_argument");
+    assertThat(host.under("huge."))
+        .as("positive control: on the host these calls look at their arguments")
+        .containsEntry("mmap", "Invalid_argument")
+        .containsEntry("memfd_create", "Bad_address");
+  }
+
   @Test
   void procTellsNothingOfTheHostAndItsKnobsCannotBeTurned() {
     assertThat(sandbox.under("proc."))

@@ -35,6 +35,8 @@ CALLS = {
     "perf_event_open": (298, 241, (0, 0, -1, -1, 0)),
     "userfaultfd": (323, 282, (-1,)),
     "io_uring_setup": (425, 425, (0, 0)),
+    "io_setup": (206, 0, (0, 0)),
+    "io_submit": (209, 2, (0, 0, 0)),
     "keyctl": (250, 219, (-1, 0, 0)),
     "add_key": (248, 217, (b"nosuchtype", b"x", 0, 0, 0)),
     "request_key": (249, 218, (b"nosuchtype", b"x", 0, 0)),
@@ -62,6 +64,9 @@ ARGUMENTS = {
     "personality-linux32": (135, 92, (0x0008,)),
     "ioctl-TIOCSTI": (16, 29, (-1, 0x5412, 0)),
     "ioctl-TIOCLINUX": (16, 29, (-1, 0x541C, 0)),
+    "setsockopt-SO_ATTACH_FILTER": (54, 208, (-1, 1, 26, 0, 0)),
+    "setsockopt-SO_ATTACH_REUSEPORT_CBPF": (54, 208, (-1, 1, 51, 0, 0)),
+    "shmget-SHM_HUGETLB": (29, 194, (0, 0, 0o5000)),
     "x32-getpid": (0x40000000 + 39, 900, ()),
 }
 # What honest programs need, so that a filter that refuses everything cannot pass.
@@ -74,6 +79,11 @@ NEEDED = {
     "eventfd2": (290, 19, (0, 0)),
     "epoll_create1": (291, 20, (0,)),
     "inotify_init1": (294, 26, (0,)),
+}
+# Memory of a page size that no kernel has, and a file without a name: who looks at these says that, and gives nothing.
+HUGE = {
+    "mmap": (9, 222, (0, 4096, 0, 0xC040022, -1, 0)),
+    "memfd_create": (319, 279, (0, 4)),
 }
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "packet": 17, "alg": 38, "vsock": 40, "bluetooth": 31, "xdp": 44, "key": 15}
 # A type and a protocol beside the type's own. Numbers that have the host load a module are not among them.
@@ -148,6 +158,7 @@ def main():
         out.append(("uid-map", ids.read().split()[1]))
     out += [("call." + name, call(CALLS, name)) for name in CALLS]
     out += [("argument." + name, call(ARGUMENTS, name)) for name in ARGUMENTS]
+    out += [("huge." + name, call(HUGE, name)) for name in HUGE]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
     for name, family in FAMILIES.items():
         kind = (socket.SOCK_RAW if name in ("packet", "key", "xdp") else socket.SOCK_SEQPACKET if name == "alg" else

@@ -89,6 +89,9 @@ limit_memory(int group, bool v2, int64_t bytes, struct measures *measures)
 		cgroup_write(group, "memory.swappiness", "0");
 		swap = "swap is not accounted here, swappiness 0";
 	}
+	/* Version 2 counts the buffers of sockets with the rest; version 1 apart, and not at all without a limit of their own. */
+	if (!v2 && cgroup_write_int(group, SOCKET_BUFFERS_LIMIT, bytes) != 0 && errno != ENOENT)
+		return -1;
 	measure_applied(measures, MEASURE_MEMORY_LIMIT, "%lld bytes, %s", (long long)bytes, swap);
 	return 0;
 }

@@ -13,6 +13,7 @@ struct measures;
 
 #define CGROUP_PATH_MAX 384
 #define CGROUP_REASON_MAX 80
+#define SOCKET_BUFFERS_LIMIT "memory.kmem.tcp.limit_in_bytes" /* version 1; of UDP too, whatever its name */
 
 enum controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT, CG_FREEZER, CG_COUNT };
 

@@ -26,28 +26,42 @@ too_much(const char *what, int64_t used, int64_t wanted, const char *unit, struc
 		(long long)used, unit, what, (long long)wanted, unit);
 }
 
+/* Rounded so that what is in use and what was asked for differ also when they nearly do not. */
+static int64_t
+mebibytes(int64_t used)
+{
+	return (used + (1 << 20) - 1) >> 20;
+}
+
 static bool
 memory_in_use(const struct hierarchy *group, int64_t wanted, struct failure *failure)
 {
 	int64_t used = cgroup_number(group->path, group->v2 ? "memory.current" : "memory.usage_in_bytes", "");
-	/* Rounded so that the two differ also when they nearly do not. */
-	return too_much("memory", (used + (1 << 20) - 1) >> 20, wanted >> 20, " MiB", failure);
+	return too_much("memory", mebibytes(used), wanted >> 20, " MiB", failure);
 }
 
 /* Version 1 takes back what it can by itself and says EBUSY when that is not enough. Memory and swap together may never be
- * less than memory alone, so they change in an order. A host that does not account swap has no second file. */
+ * less than memory alone, so they change in an order. A host that does not account swap has no file for it, and one without
+ * TCP none for the buffers of sockets. */
 static bool
 change_memory_1(const struct hierarchy *group, int64_t old, int64_t wanted, struct failure *failure)
 {
-	static const char *const files[] = {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"};
+	enum { BUFFERS, MEMORY, WITH_SWAP, FILES };
+	static const char *const files[] = {SOCKET_BUFFERS_LIMIT, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"};
 	bool raise = wanted > old;
-	for (int i = 0; i < 2; i++) {
-		const char *file = files[raise ? 1 - i : i];
-		if (write_file(group, file, wanted) || (errno == ENOENT && file == files[1]))
+	for (int i = 0; i < FILES; i++) {
+		int file = raise ? FILES - 1 - i : i;
+		if (write_file(group, files[file], wanted) || (errno == ENOENT && file != MEMORY))
 			continue;
-		if (errno == EBUSY)
+		int error = errno;
+		while (i-- > 0)
+			write_file(group, files[raise ? FILES - 1 - i : i], old);
+		if (error == EBUSY && file == BUFFERS)
+			return too_much("socket buffers", mebibytes(cgroup_number(group->path, "memory.kmem.tcp.usage_in_bytes", "")),
+				wanted >> 20, " MiB", failure);
+		if (error == EBUSY)
 			return memory_in_use(group, wanted, failure);
-		return give_up(failure, KIND_ENGINE, "limits", errno, "%s/%s", group->path, file);
+		return give_up(failure, KIND_ENGINE, "limits", error, "%s/%s", group->path, files[file]);
 	}
 	return true;
 }

@@ -312,6 +312,12 @@ limits_change_in_version_1(void)
 	put_text(in("l1/memory.limit_in_bytes"), "");
 	CHECK(cgroup_change(&group, &large, &small, &failure) && text_is("l1/memory.limit_in_bytes", "134217728"));
 	CHECK(text_is("l1/memory.memsw.limit_in_bytes", "134217728"));
+	put_text(in("l1/" SOCKET_BUFFERS_LIMIT), "");
+	CHECK(cgroup_change(&group, &small, &large, &failure) && text_is("l1/" SOCKET_BUFFERS_LIMIT, "268435456"));
+	/* What was changed before a refusal is as it was. */
+	put_text(in("l1/" SOCKET_BUFFERS_LIMIT), "");
+	CHECK(unlink(in("l1/memory.limit_in_bytes")) == 0);
+	CHECK(!cgroup_change(&group, &large, &small, &failure) && text_is("l1/" SOCKET_BUFFERS_LIMIT, "268435456"));
 }
 
 static void

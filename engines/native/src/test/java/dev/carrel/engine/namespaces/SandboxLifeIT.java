@@ -35,6 +35,25 @@ final class SandboxLifeIT extends MachineTests {
   private static final int CROWD = 200;
   private static final int ENDS = 50;
 
+  /** More than 100 MiB in datagrams that nobody takes. */
+  private static final String UNREAD =
+      """
+      import socket
+      sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+      sender.setblocking(False)
+      kept = []
+      for _ in range(1000):
+          end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+          end.bind(("127.0.0.1", 0))
+          kept.append(end)
+          for _ in range(4):
+              try:
+                  sender.sendto(bytes(30000), end.getsockname())
+              except OSError:
+                  pass
+      print("sent")
+      """;
+
   @Override
   protected Engine openEngine(EngineSettings settings) {
     return new NativeEngineProvider().create(settings);
@@ -195,6 +214,29 @@ final class SandboxLifeIT extends MachineTests {
             "for f in /workspace/f /tmp/f /dev/shm/f; do cat /dev/zero > $f; done; echo alive");
     assertThat(fill.stdout()).as("full is an error, not a kill").isEqualTo("alive\n");
     assertThat(machine.usage().oomKills()).isZero();
+  }
+
+  /** What is sent to somebody who never reads it lies in the kernel, where no process pays for it. */
+  @Test
+  void buffersOfSocketsAreBoundedToo() throws Exception {
+    DataSize most = DataSize.ofMebibytes(64);
+    Machine machine = start(withLimits(new Limits(most, 1, 32, DataSize.ofMebibytes(4), 2048)));
+    Finished sent = Finished.run(Guest.of(machine), Command.of("/usr/bin/python3", "-c", UNREAD));
+    assertThat(sent.stdout()).as(sent.stderr()).isEqualTo("sent\n");
+    Cgroup memory = cgroup(machine, "memory");
+    if (memory.version() != 1) {
+      return; // counted with all other memory
+    }
+    assertThat(number(memory, "memory.kmem.tcp.max_usage_in_bytes")).isBetween(1L, most.bytes());
+    assertThat(number(memory, "memory.kmem.tcp.failcnt")).as("it was tried").isPositive();
+
+    DataSize more = DataSize.ofMebibytes(96);
+    machine.limit(new Limits(more, 1, 32, DataSize.ofMebibytes(4), 2048));
+    assertThat(number(memory, "memory.kmem.tcp.limit_in_bytes")).isEqualTo(more.bytes());
+  }
+
+  private static long number(Cgroup group, String file) throws IOException {
+    return Long.parseLong(Files.readString(group.folder().resolve(file)).strip());
   }
 
   private Path socket() {

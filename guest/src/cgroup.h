@@ -64,6 +64,13 @@ struct cgroup_counters {
 /* Reads the tables of /proc/self (mountinfo, cgroup) and makes the `carrel` folders. What cannot be used gets a reason. */
 void cgroup_detect(struct cgroup_host *host, const char *mountinfo, const char *membership);
 
+/* Bounds what all below a folder take together, memory and processes, to less than the host has and the groups around it up to
+ * `top` allow. What is there already and cannot be bounded so, or not by us, stays as it is. */
+void cgroup_bound(const char *folder, const char *top, bool v2);
+
+/* The same for a folder of this name in every hierarchy: one in which others make the groups. */
+void cgroup_bound_all(const char *mountinfo, const char *name);
+
 /* Makes the groups of one sandbox and sets its limits, but for cpu. Says in `measures` what is applied; false only when
  * something is broken that was there. Nothing is left behind then. */
 bool cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,

@@ -123,7 +123,7 @@ weigh(const struct hierarchy *parent)
 }
 
 static void
-add_parent(struct cgroup_host *host, const char *own, bool v2, unsigned controllers)
+add_parent(struct cgroup_host *host, const char *own, const char *top, bool v2, unsigned controllers)
 {
 	struct hierarchy *parent = &host->parents.at[host->parents.count];
 	snprintf(parent->path, sizeof parent->path, "%.*s/" FOLDER, (int)(CGROUP_PATH_MAX - 1 - sizeof FOLDER), own);
@@ -136,6 +136,7 @@ add_parent(struct cgroup_host *host, const char *own, bool v2, unsigned controll
 	missing(host, controllers, "", 0);
 	if (controllers & 1u << CG_CPU)
 		weigh(parent);
+	cgroup_bound(parent->path, top, v2);
 	host->parents.count++;
 }
 
@@ -152,7 +153,7 @@ add_version_1(struct cgroup_host *host, const struct mount_line *mount, const ch
 		missing(host, controllers, "our own control group's path is too long or unknown", 0);
 		return;
 	}
-	add_parent(host, folder, false, controllers);
+	add_parent(host, folder, mount->point, false, controllers);
 }
 
 /* Version 2 forbids processes beside sub-groups with controllers, so ours move to a leaf first. */
@@ -228,7 +229,7 @@ add_version_2(struct cgroup_host *host, const struct mount_line *mount, const ch
 	move_to_leaf(folder);
 	unsigned on = delegate(folder, offered);
 	missing(host, offered & ~on, "the controller could not be turned on for sub-groups", 0);
-	add_parent(host, folder, true, on | (wanted & core));
+	add_parent(host, folder, mount->point, true, on | (wanted & core));
 	if (host->parents.count > 0 && host->parents.at[host->parents.count - 1].v2)
 		delegate(host->parents.at[host->parents.count - 1].path, on);
 }
@@ -254,4 +255,22 @@ cgroup_detect(struct cgroup_host *host, const char *mountinfo, const char *membe
 		if (file != NULL)
 			fclose(file);
 	}
+}
+
+void
+cgroup_bound_all(const char *mountinfo, const char *name)
+{
+	FILE *file = fopen(mountinfo, "re");
+	char line[4096], folder[CGROUP_PATH_MAX];
+	struct mount_line mount;
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		if (!parse_mount(line, &mount))
+			continue;
+		bool v2 = strcmp(mount.type, "cgroup2") == 0;
+		if ((v2 || strcmp(mount.type, "cgroup") == 0)
+			&& (size_t)snprintf(folder, sizeof folder, "%s/%s", mount.point, name) < sizeof folder)
+			cgroup_bound(folder, mount.point, v2);
+	}
+	if (file != NULL)
+		fclose(file);
 }

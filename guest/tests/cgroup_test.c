@@ -165,6 +165,58 @@ version_2_without_delegation_says_so(void)
 }
 
 static void
+all_sandboxes_together_leave_room_for_others(void)
+{
+	struct cgroup_host host;
+	make("b1");
+	make("b1/memory");
+	make("b1/memory/own");
+	make("b1/memory/own/carrel");
+	make("b1/pids");
+	make("b1/pids/carrel");
+	put_text(in("b1/memory/memory.limit_in_bytes"), "9223372036854771712\n");
+	put_text(in("b1/memory/own/memory.limit_in_bytes"), "1073741824\n");
+	put_text(in("b1/memory/own/carrel/memory.limit_in_bytes"), "");
+	put_text(in("b1/memory/own/carrel/memory.usage_in_bytes"), "4096\n");
+	put_text(in("b1/memory/own/carrel/memory.use_hierarchy"), "");
+	put_text(in("b1/pids/pids.max"), "1000\n");
+	put_text(in("b1/pids/carrel/pids.max"), "");
+	const char *mounts = "32 31 0:29 / @/b1/memory rw - cgroup cgroup rw,memory\n34 31 0:31 / @/b1/pids rw - cgroup cgroup rw,pids\n";
+	const char *membership = "4:memory:/own\n2:pids:/\n";
+	detect(&host, with_folder(mounts), membership);
+	CHECK(text_is("b1/memory/own/carrel/memory.limit_in_bytes", "536870912")); /* half where a gibibyte would be too much */
+	CHECK(text_is("b1/memory/own/carrel/memory.use_hierarchy", "1"));
+	CHECK(text_is("b1/pids/carrel/pids.max", "750"));
+	/* More than that is in use already. */
+	put_text(in("b1/memory/own/carrel/memory.usage_in_bytes"), "600000000\n");
+	put_text(in("b1/memory/own/carrel/memory.limit_in_bytes"), "");
+	put_text(in("b1/pids/carrel/pids.current"), "800\n");
+	put_text(in("b1/pids/carrel/pids.max"), "");
+	detect(&host, with_folder(mounts), membership);
+	CHECK(host.parents.count == 2 && host.reason[CG_MEMORY][0] == 0);
+	CHECK(text_is("b1/memory/own/carrel/memory.limit_in_bytes", "") && text_is("b1/pids/carrel/pids.max", ""));
+}
+
+static void
+groups_that_others_make_are_bounded_by_the_host(void)
+{
+	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	make("b2");
+	make("b2/others");
+	put_text(in("b2/memory.max"), "max\n");
+	put_text(in("b2/others/memory.max"), "max\n");
+	put_text(in("b2/others/pids.max"), "max\n");
+	put_text(in("mountinfo"), with_folder("25 20 0:22 / @/b2 rw - cgroup2 cgroup2 rw\n"));
+	cgroup_bound_all(in("mountinfo"), "others");
+	int64_t memory = cgroup_number(in("b2/others"), "memory.max", "");
+	CHECK(memory >= all / 2 && memory <= all - all / 8);
+	int64_t pids = cgroup_number(in("b2/others"), "pids.max", "");
+	CHECK(pids > 0 && pids <= cgroup_number("/proc/sys/kernel", "pid_max", "") / 4 * 3);
+	cgroup_bound_all(in("mountinfo"), "none-such");
+	CHECK(!exists(in("b2/none-such")));
+}
+
+static void
 group_of_version_2_has_its_files(void)
 {
 	struct cgroup_host host = {.parents = {.count = 1, .at = {{.v2 = true, .controllers = (1u << CG_COUNT) - 1}}}};
@@ -351,6 +403,8 @@ main(void)
 	version_2_stays_where_it_is_when_started_from_the_leaf();
 	version_2_moves_all_of_us_however_many();
 	version_2_without_delegation_says_so();
+	all_sandboxes_together_leave_room_for_others();
+	groups_that_others_make_are_bounded_by_the_host();
 	group_of_version_2_has_its_files();
 	counters_are_read_from_both_versions();
 	freezing_writes_the_word_of_the_version_and_reads_its_answer();

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 final class SandboxLifeIT extends MachineTests {
   private static final int CROWD = 200;
   private static final int ENDS = 50;
+  private static final Path PID_MAX = Path.of("/proc/sys/kernel/pid_max");
 
   /** More than 100 MiB in datagrams that nobody takes. */
   private static final String UNREAD =
@@ -233,6 +234,23 @@ final class SandboxLifeIT extends MachineTests {
     DataSize more = DataSize.ofMebibytes(96);
     machine.limit(new Limits(more, 1, 32, DataSize.ofMebibytes(4), 2048));
     assertThat(number(memory, "memory.kmem.tcp.limit_in_bytes")).isEqualTo(more.bytes());
+  }
+
+  @Test
+  void allTogetherLeaveRoomForTheHost() throws Exception {
+    Machine machine = start();
+    Path processes = cgroup(machine, "pids").folder().resolveSibling("pids.max");
+    assertThat(Long.parseLong(Files.readString(processes).strip()))
+        .isBetween(1L, Long.parseLong(Files.readString(PID_MAX).strip()) / 4 * 3);
+    Cgroup memory = cgroup(machine, "memory");
+    String file = memory.version() == 1 ? "memory.limit_in_bytes" : "memory.max";
+    long total =
+        Files.readAllLines(Path.of("/proc/meminfo")).stream()
+            .filter(line -> line.startsWith("MemTotal:"))
+            .mapToLong(line -> DataSize.ofKibibytes(Long.parseLong(line.replaceAll("\\D", ""))).bytes())
+            .sum();
+    assertThat(Long.parseLong(Files.readString(memory.folder().resolveSibling(file)).strip()))
+        .isBetween(1L, total / 8 * 7);
   }
 
   private static long number(Cgroup group, String file) throws IOException {

@@ -117,7 +117,7 @@ static void
 make(struct spawn *spawn)
 {
 	struct blank *blank = &spawn->blank;
-	struct plan plan = {.owner = blank->owner, .map = spawn->ids.map, .listener = -1, .report = -1, .volume = -1, .request = -1,
+	struct plan plan = {.owner = blank->owner, .maker = blank->owner, .map = spawn->ids.map, .listener = -1, .report = -1, .volume = -1, .request = -1,
 		.way_out = -1, .cgroups = {.unified = -1}};
 	struct failure failure;
 	memcpy(plan.image, blank->image, sizeof plan.image);

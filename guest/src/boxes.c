@@ -151,6 +151,9 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	if (box->slot < 0)
 		return give_up(failure, KIND_BUSY, "id-map", 0, "no free stretch of user ids in %s", spawn->ids.registry);
 	id_pool_describe(&spawn->ids, box->slot, &plan->measures);
+	/* Never root, who would lose what the kernel allows one user (inotify, signals, message queues) to a sandbox. One's own id
+	 * lets nobody in: the rule for owners is about who is outside. */
+	plan->maker = plan->owner == 0 && plan->map == MAP_RANGE ? id_pool_first(&spawn->ids, box->slot) : plan->owner;
 	if (plan->overlay)
 		measure_applied(&plan->measures, MEASURE_OWN_GUEST_UID, "guest %d, code 0", OVERLAY_GUEST_UID);
 	struct state state = {.slot = box->slot, .owner = plan->owner, .template = box->template, .limits = plan->limits};

@@ -204,10 +204,16 @@ id_pool_release(const struct id_pool *pool, int slot, const char *run, const cha
 	close(registry);
 }
 
+uid_t
+id_pool_first(const struct id_pool *pool, int slot)
+{
+	return pool->uid_base + (uint32_t)slot * pool->ids;
+}
+
 void
 id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures)
 {
-	unsigned first = pool->uid_base + (uint32_t)slot * pool->ids;
+	unsigned first = id_pool_first(pool, slot);
 	measure_applied(measures, MEASURE_USER_NAMESPACE, "own");
 	if (pool->map == MAP_SINGLE) {
 		measure_missing(measures, MEASURE_UID_RANGE, "%s", pool->reason);

@@ -32,6 +32,9 @@ bool id_pool_keep(const struct id_pool *pool, int slot, const char *run, const c
 /* Gives a slot of <run>/<id> back. If the folder went first, it may be another's already, and stays that. */
 void id_pool_release(const struct id_pool *pool, int slot, const char *run, const char *id);
 
+/* The host's id that is 0 in a sandbox with this slot. No process outside of it ever has it. */
+uid_t id_pool_first(const struct id_pool *pool, int slot);
+
 /* Says in the measures what ids a sandbox of this pool has. */
 void id_pool_describe(const struct id_pool *pool, int slot, struct measures *measures);
 

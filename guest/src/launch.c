@@ -246,8 +246,8 @@ launch(struct plan *plan, int *pidfd, struct failure *failure)
 		arguments.flags |= K_CLONE_INTO_CGROUP;
 		arguments.cgroup = (uint64_t)plan->cgroups.unified;
 	}
-	if (plan->owner != 0 && !act_as(plan->owner)) {
-		give_up(failure, KIND_ENGINE, "owner", errno, "acting as user %u", (unsigned)plan->owner);
+	if (plan->maker != 0 && !act_as(plan->maker)) {
+		give_up(failure, KIND_ENGINE, "owner", errno, "acting as user %u", (unsigned)plan->maker);
 		act_as(0);
 		return -1;
 	}
@@ -255,7 +255,7 @@ launch(struct plan *plan, int *pidfd, struct failure *failure)
 	if (pid == 0)
 		child(plan);
 	int error = errno;
-	if (plan->owner != 0 && !act_as(0))
+	if (plan->maker != 0 && !act_as(0))
 		abort(); /* the server must not go on as somebody else */
 	errno = error;
 	if (pid < 0)

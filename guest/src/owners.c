@@ -23,7 +23,7 @@ name_of(const char *image, char name[NAME_SIZE])
 static uid_t
 id_of(const struct spawn *spawn, const struct owner *owner)
 {
-	return spawn->ids.uid_base + (uint32_t)owner->slot * spawn->ids.ids;
+	return id_pool_first(&spawn->ids, owner->slot);
 }
 
 static struct owner *

@@ -339,6 +339,21 @@ mount_dev(struct plan *plan, struct failure *failure)
 	return true;
 }
 
+/* What is watched counts for the maker of the user namespace as well, who is one for all sandboxes of an image: none takes all
+ * that this id may have. Where it cannot be said, the host's own limit stands alone. */
+static void
+bound_watches(void)
+{
+	static const char *const bounds[][2] = {{"proc/sys/user/max_inotify_instances", "32"}, {"proc/sys/user/max_inotify_watches", "65536"}};
+	for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+		int fd = open(bounds[i][0], O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		write_all(fd, bounds[i][1], strlen(bounds[i][1]));
+		close(fd);
+	}
+}
+
 static bool
 mount_proc(struct plan *plan, struct failure *failure)
 {
@@ -360,6 +375,7 @@ mount_proc(struct plan *plan, struct failure *failure)
 		if (mount(EMPTY, path, NULL, MS_BIND, NULL) != 0 && errno != ENOENT)
 			return failed(failure, "proc", path);
 	}
+	bound_watches();
 	const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
 		snprintf(path, sizeof path, "proc/%s", read_only[i]);

@@ -261,6 +261,8 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
 		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
 		timeout = earlier(timeout, earlier(boxes_spares_tick(spawn), blank_tick(spawn)));
+		if (folder < 0)
+			timeout = earlier(timeout, IDLE_MS); /* nobody tells when it is removed */
 		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
 		if (idle && count == 0 && timeout == IDLE_MS)
 			spawn->leaving = true;
@@ -302,6 +304,8 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 				break;
 			}
 		}
+		if (folder < 0)
+			check_folder(spawn, folder, lock);
 		if (spawn->leaving)
 			zygotes_end_all(spawn);
 	}
@@ -320,6 +324,17 @@ watch_signals(struct spawn *spawn)
 	signal(SIGHUP, SIG_IGN);
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd >= 0 && spawn_watch(spawn, fd, EVENT_SIGNAL, 0, EPOLLIN) ? fd : -1;
+}
+
+/* -1: others of our user have all that the kernel gives it. */
+static int
+watch_folder(struct spawn *spawn)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (fd < 0 || (inotify_add_watch(fd, spawn->run, IN_DELETE) >= 0 && spawn_watch(spawn, fd, EVENT_FOLDER, 0, EPOLLIN)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int
@@ -355,9 +370,8 @@ spawn_main(int argc, char **argv)
 		return 1;
 	}
 	int signals = watch_signals(&spawn);
-	int folder = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN) || folder < 0
-		|| inotify_add_watch(folder, options.run, IN_DELETE) < 0 || !spawn_watch(&spawn, folder, EVENT_FOLDER, 0, EPOLLIN))
+	int folder = watch_folder(&spawn);
+	if (signals < 0 || !spawn_watch(&spawn, listener, EVENT_LISTENER, 0, EPOLLIN))
 		return 1;
 	blank_open(&spawn);
 	owners_adopt(&spawn);

@@ -125,7 +125,8 @@ struct plan {
 	char run[HOST_PATH_MAX];
 	char egress[HOST_PATH_MAX]; /* "": none */
 	struct limits limits;	    /* as in force: see limits_settle */
-	uid_t owner;		    /* of the user namespace: whoever has this id outside may enter it; 0: nobody but root */
+	uid_t owner;		    /* whoever has this id outside may enter the user namespace; 0: nobody but root */
+	uid_t maker;		    /* of the user namespace: the kernel counts what is made in it for this id too; 0: our own */
 	bool overlay;		    /* a root that may be written to, and commands that are root inside */
 	uint32_t allow_missing;	    /* bit per measure */
 	enum map_kind map;

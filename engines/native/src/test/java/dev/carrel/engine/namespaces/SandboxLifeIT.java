@@ -15,10 +15,13 @@ import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
+import dev.carrel.spi.MachineSpec;
+import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,6 +38,24 @@ final class SandboxLifeIT extends MachineTests {
   private static final int CROWD = 200;
   private static final int ENDS = 50;
   private static final Path PID_MAX = Path.of("/proc/sys/kernel/pid_max");
+
+  private static final String ALL_INSTANCES =
+      """
+      import ctypes, errno
+      libc = ctypes.CDLL(None, use_errno=True)
+      count = 0
+      while libc.inotify_init1(0) >= 0:
+          count += 1
+      print(count, errno.errorcode[ctypes.get_errno()])
+      """;
+
+  /** {@code NS_GET_OWNER_UID}. */
+  private static final String MAKER =
+      """
+      import fcntl, struct, sys
+      with open(sys.argv[1]) as namespace:
+          print(struct.unpack("I", fcntl.ioctl(namespace, 0xB704, bytes(4)))[0])
+      """;
 
   /** More than 100 MiB in datagrams that nobody takes. */
   private static final String UNREAD =
@@ -251,6 +272,41 @@ final class SandboxLifeIT extends MachineTests {
             .sum();
     assertThat(Long.parseLong(Files.readString(memory.folder().resolveSibling(file)).strip()))
         .isBetween(1L, total / 8 * 7);
+  }
+
+  /** The kernel counts what is made in it for this id too: root's share must not be a sandbox's. */
+  @Test
+  void nobodyElsePaysForWhatIsMadeInAnIsolatedSandbox() throws Exception {
+    MachineSpec spec = spec();
+    Machine machine =
+        start(new MachineSpec(spec.image(), spec.limits(), null, null, true, Rootfs.READ_ONLY));
+    long first = firstId(((NativeMachine) machine).pid());
+
+    assertThat(first).isGreaterThan(1 << 30);
+    assertThat(maker(((NativeMachine) machine).pid())).isEqualTo(first);
+    assertThat(maker(ProcessHandle.current().pid())).as("positive control").isZero();
+    assertThat(Finished.shell(Guest.of(machine), "echo on").stdout()).isEqualTo("on\n");
+  }
+
+  /** Sandboxes of one image share what one user of the host may have. */
+  @Test
+  void noSandboxWatchesForAllOfItsImage() {
+    Finished taken =
+        Finished.run(startGuest(), Command.of("/usr/bin/python3", "-c", ALL_INSTANCES));
+    assertThat(taken.stdout()).as(taken.stderr()).isEqualTo("32 EMFILE\n");
+  }
+
+  private static long firstId(long pid) throws IOException {
+    return Long.parseLong(
+        Files.readString(Path.of("/proc/" + pid + "/uid_map")).strip().split("\\s+", -1)[1]);
+  }
+
+  private static long maker(long pid) throws IOException, InterruptedException {
+    var asked =
+        new ProcessBuilder("/usr/bin/python3", "-c", MAKER, "/proc/" + pid + "/ns/user").start();
+    String answer = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(asked.waitFor()).isZero();
+    return Long.parseLong(answer.strip());
   }
 
   private static long number(Cgroup group, String file) throws IOException {

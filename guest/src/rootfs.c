@@ -331,8 +331,9 @@ mount_dev(struct plan *plan, struct failure *failure)
 		if (k_mount_setattr(AT_FDCWD, source + 1, 0, K_MOUNT_ATTR_NOSUID | K_MOUNT_ATTR_NOEXEC) != 0)
 			return failed(failure, "dev", source);
 	}
-	const char *terminals = plan->map == MAP_RANGE ? "newinstance,ptmxmode=0666,mode=0620,max=256,gid=5"
-						       : "newinstance,ptmxmode=0666,mode=0620,max=256";
+	/* As many as commands at once; all sandboxes of the host share the few thousand that the kernel has. */
+	const char *terminals = plan->map == MAP_RANGE ? "newinstance,ptmxmode=0666,mode=0620,max=64,gid=5"
+						       : "newinstance,ptmxmode=0666,mode=0620,max=64";
 	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, terminals) != 0)
 		return failed(failure, "dev", "devpts");
 	measure_applied(&plan->measures, MEASURE_MINIMAL_DEV, "null zero full random urandom tty, own pts and shm");

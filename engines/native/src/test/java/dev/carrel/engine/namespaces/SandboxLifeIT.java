@@ -49,6 +49,17 @@ final class SandboxLifeIT extends MachineTests {
       print(count, errno.errorcode[ctypes.get_errno()])
       """;
 
+  private static final String ALL_TERMINALS =
+      """
+      import errno, os
+      kept = []
+      try:
+          while True:
+              kept.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+      except OSError as error:
+          print(len(kept), errno.errorcode[error.errno])
+      """;
+
   /** {@code NS_GET_OWNER_UID}. */
   private static final String MAKER =
       """
@@ -294,6 +305,13 @@ final class SandboxLifeIT extends MachineTests {
     Finished taken =
         Finished.run(startGuest(), Command.of("/usr/bin/python3", "-c", ALL_INSTANCES));
     assertThat(taken.stdout()).as(taken.stderr()).isEqualTo("32 EMFILE\n");
+  }
+
+  /** The kernel has a few thousand terminals for all sandboxes. */
+  @Test
+  void noSandboxHasTheTerminalsOfMany() {
+    Finished taken = Finished.run(startGuest(), Command.of("/usr/bin/python3", "-c", ALL_TERMINALS));
+    assertThat(taken.stdout()).as(taken.stderr()).isEqualTo("64 ENOSPC\n");
   }
 
   private static long firstId(long pid) throws IOException {

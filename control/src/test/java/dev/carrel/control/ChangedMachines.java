@@ -6,6 +6,8 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.nio.channels.ByteChannel;
+import java.util.function.UnaryOperator;
 
 /** A real engine to whose new machines something happens before they do what they are asked. */
 public final class ChangedMachines {
@@ -17,20 +19,33 @@ public final class ChangedMachines {
   }
 
   public static Engine of(Engine engine, Before before) {
+    return of(engine, before, guest -> guest);
+  }
+
+  /**
+   * @param guests what is seen instead of a connection to a guest
+   */
+  public static Engine of(Engine engine, UnaryOperator<ByteChannel> guests) {
+    return of(engine, (_, _) -> {}, guests);
+  }
+
+  private static Engine of(Engine engine, Before before, UnaryOperator<ByteChannel> guests) {
     return proxy(
         Engine.class,
         (_, method, arguments) -> {
           Object result = call(engine, method, arguments);
-          return result instanceof Machine machine ? changed(machine, before) : result;
+          return result instanceof Machine machine ? changed(machine, before, guests) : result;
         });
   }
 
-  private static Machine changed(Machine machine, Before before) {
+  private static Machine changed(
+      Machine machine, Before before, UnaryOperator<ByteChannel> guests) {
     return proxy(
         Machine.class,
         (_, method, arguments) -> {
           before.asked(machine, method.getName());
-          return call(machine, method, arguments);
+          Object result = call(machine, method, arguments);
+          return result instanceof ByteChannel guest ? guests.apply(guest) : result;
         });
   }
 

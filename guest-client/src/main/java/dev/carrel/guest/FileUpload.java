@@ -18,6 +18,7 @@ public final class FileUpload extends OutputStream {
   private final Connection connection;
   private final Answer answer;
   private final Duration work;
+  private long sent;
 
   FileUpload(Connection connection, String path, Duration work) {
     this.connection = connection;
@@ -41,8 +42,15 @@ public final class FileUpload extends OutputStream {
     // In pieces, so that each wait is for one of them and not for the whole.
     for (int at = 0; at < length; at += PIECE) {
       ByteBuffer piece = ByteBuffer.wrap(source, offset + at, Math.min(PIECE, length - at));
+      int size = piece.remaining();
       send(() -> connection.sendRaw(Wire.DATA, piece));
+      sent += size;
     }
+  }
+
+  /** Bytes that went out so far. */
+  public long sent() {
+    return sent;
   }
 
   /** Puts the file in its place, in one step, and returns what is there now. */

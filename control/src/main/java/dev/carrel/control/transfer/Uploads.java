@@ -98,7 +98,11 @@ public final class Uploads implements SandboxListener {
     claim(id);
     try (RunningSandbox.Use _ = running.use()) {
       Upload now = require(sandbox, id);
-      return now.whole() ? progress(now, there) : finish(caller, running, now);
+      if (now.whole()) {
+        return progress(now, there);
+      }
+      sync(running, now, there);
+      return finish(caller, running, now);
     } catch (SandboxException e) {
       throw running.explain(e);
     } finally {
@@ -140,17 +144,55 @@ public final class Uploads implements SandboxListener {
     }
   }
 
-  private static void write(RunningSandbox running, Upload upload, long offset, InputStream body)
+  private void write(RunningSandbox running, Upload upload, long offset, InputStream body)
       throws IOException {
-    FileWrite write = FileWrite.to(draft(upload)).withAppend(true);
-    try (FileUpload target = running.guest().files().write(write)) {
+    try (FileUpload target = open(running, upload)) {
       try {
         pass(running, upload, upload.size() - offset, body, target);
       } catch (IOException | SandboxException e) {
-        settle(target, e);
+        settle(running, upload, offset, target, e);
         throw e;
       }
+      commit(running, upload, offset, target);
+    }
+  }
+
+  /** A server that was killed has told nobody to: what it wrote may be in memory only. */
+  private void sync(RunningSandbox running, Upload upload, long offset) {
+    try (FileUpload nothing = open(running, upload)) {
+      commit(running, upload, offset, nothing);
+    }
+  }
+
+  private static FileUpload open(RunningSandbox running, Upload upload) {
+    return running.guest().files().write(FileWrite.to(draft(upload)).withAppend(true));
+  }
+
+  /**
+   * Ends a part. One that arrived and could not be brought to the disk ends the upload: the system
+   * tells of that once, and drops what it could not write although the file keeps its length.
+   */
+  private void commit(RunningSandbox running, Upload upload, long offset, FileUpload target) {
+    try {
       target.commit();
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.GUEST_LOST) {
+        forsake(running, upload, offset + target.sent(), e);
+      }
+      throw e;
+    }
+  }
+
+  private void forsake(RunningSandbox running, Upload upload, long end, SandboxException cause) {
+    try {
+      // Where the disk was full before the end, what is there can be gone on from.
+      if (offset(running, upload) == end) {
+        // First, so that nobody takes for whole what cannot be removed.
+        store.delete(upload.id());
+        drop(running, upload);
+      }
+    } catch (SandboxException e) {
+      cause.addSuppressed(e);
     }
   }
 
@@ -174,9 +216,10 @@ public final class Uploads implements SandboxListener {
    * What was sent before it broke off may still be on its way: whoever goes on from where the file
    * seems to end, or removes it, must not meet it there.
    */
-  private static void settle(FileUpload target, Exception cause) {
+  private void settle(
+      RunningSandbox running, Upload upload, long offset, FileUpload target, Exception cause) {
     try {
-      target.commit();
+      commit(running, upload, offset, target);
     } catch (SandboxException e) {
       cause.addSuppressed(e);
     }

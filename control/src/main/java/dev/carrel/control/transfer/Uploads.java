@@ -21,12 +21,14 @@ import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.UploadId;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jdbi.v3.core.Handle;
 
 /**
@@ -37,12 +39,15 @@ import org.jdbi.v3.core.Handle;
 public final class Uploads implements SandboxListener {
   private static final int BUFFER = 64 * 1024;
   private static final int MAX_OF_SANDBOX = 100;
+  // As long as one wait for a guest may last, which has a gigabyte to sync.
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final TransferSettings settings;
   private final Sandboxes sandboxes;
   private final UploadStore store;
   private final Audit audit;
-  private final Set<UploadId> busy = ConcurrentHashMap.newKeySet();
+  // Counted down by who has put it there, when he has written.
+  private final Map<UploadId, CountDownLatch> busy = new ConcurrentHashMap<>();
 
   public Uploads(TransferSettings settings, Sandboxes sandboxes, Database database, Audit audit) {
     this.settings = settings;
@@ -86,19 +91,25 @@ public final class Uploads implements SandboxListener {
     }
   }
 
-  /** Where it stands; one of which all has come gets its name first, or this fails as that does. */
-  public Progress find(Caller caller, SandboxId sandbox, UploadId id) {
+  /**
+   * Where it stands; one of which all has come gets its name first, or this fails as that does.
+   *
+   * @throws SandboxException {@code WRONG_STATE} when all has come, and a request that {@link
+   *     #isWritten writes} to it is still at the rest
+   */
+  public Progress find(Caller caller, SandboxId sandbox, UploadId id) throws InterruptedException {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     Upload upload = require(sandbox, id);
-    long there = offset(running, upload);
+    long there = arrived(running, upload);
     if (upload.whole() || there != upload.size()) {
       return progress(upload, there);
     }
     // All of it came and something kept it from its place. Who is told so takes it for done.
-    claim(id);
+    awaitClaim(id);
     try (RunningSandbox.Use _ = running.use()) {
       Upload now = require(sandbox, id);
-      if (now.whole()) {
+      there = offset(running, now);
+      if (now.whole() || there != now.size()) {
         return progress(now, there);
       }
       sync(running, now, there);
@@ -106,7 +117,7 @@ public final class Uploads implements SandboxListener {
     } catch (SandboxException e) {
       throw running.explain(e);
     } finally {
-      busy.remove(id);
+      release(id);
     }
   }
 
@@ -133,15 +144,44 @@ public final class Uploads implements SandboxListener {
     } catch (SandboxException e) {
       throw running.explain(e);
     } finally {
-      busy.remove(id);
+      release(id);
     }
   }
 
+  /** Whether a request writes to it. */
+  public boolean isWritten(UploadId id) {
+    return busy.containsKey(id);
+  }
+
   private void claim(UploadId id) {
-    if (!busy.add(id)) {
-      throw new SandboxException(ErrorCode.WRONG_STATE, "another request writes to upload " + id)
-          .withHint("ask where it stands, and go on from there");
+    if (busy.putIfAbsent(id, new CountDownLatch(1)) != null) {
+      throw written(id);
     }
+  }
+
+  /**
+   * Waits for who is about to give it its name: to be refused would look like a failure of that.
+   */
+  private void awaitClaim(UploadId id) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    var own = new CountDownLatch(1);
+    for (CountDownLatch other; (other = busy.putIfAbsent(id, own)) != null; ) {
+      if (!other.await(end - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+        throw written(id);
+      }
+    }
+  }
+
+  private void release(UploadId id) {
+    CountDownLatch own = busy.remove(id);
+    if (own != null) {
+      own.countDown();
+    }
+  }
+
+  private static SandboxException written(UploadId id) {
+    return new SandboxException(ErrorCode.WRONG_STATE, "another request writes to upload " + id)
+        .withHint("ask where it stands, and go on from there");
   }
 
   private void write(RunningSandbox running, Upload upload, long offset, InputStream body)
@@ -271,6 +311,20 @@ public final class Uploads implements SandboxListener {
       }
     }
     store.delete(upload.id());
+  }
+
+  /** One that is just given its name is where nobody looks. */
+  private long arrived(RunningSandbox running, Upload upload) {
+    try {
+      return offset(running, upload);
+    } catch (SandboxException e) {
+      // In this order: who has written says so in the store first.
+      if (e.code() == ErrorCode.FILE_NOT_FOUND
+          && (isWritten(upload.id()) || require(upload.sandbox(), upload.id()).whole())) {
+        return upload.size();
+      }
+      throw e;
+    }
   }
 
   /** As long as the sandbox says; it can harm nobody but itself by lying. */

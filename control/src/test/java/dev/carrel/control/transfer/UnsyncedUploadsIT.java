@@ -15,6 +15,12 @@ import dev.carrel.spi.UploadId;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,9 +62,11 @@ class UnsyncedUploadsIT {
   private void breakOff() {
     syncs.breakOff();
     failsWith(ErrorCode.GUEST_LOST, this::append);
-    ControlFixture.eventually(
-        () ->
-            fixture.control().files().stat(ALICE, sandbox, upload.draft()).size() == NEW.length);
+    ControlFixture.eventually(this::isThere);
+  }
+
+  private boolean isThere() {
+    return fixture.control().files().stat(ALICE, sandbox, upload.draft()).size() == NEW.length;
   }
 
   private String read() throws IOException {
@@ -100,6 +108,36 @@ class UnsyncedUploadsIT {
     int before = syncs.asked();
     assertThat(uploads.find(ALICE, sandbox, id).offset()).isEqualTo(NEW.length);
     assertThat(syncs.asked()).isGreaterThan(before);
+    assertThat(read()).isEqualTo("whole");
+  }
+
+  @Test
+  void whoAsksWhileTheLastOfItIsSyncedIsToldWhenItIsThere() throws Exception {
+    var syncing = new CountDownLatch(1);
+    var over = new CountDownLatch(1);
+    syncs.then(
+        _ -> {
+          syncing.countDown();
+          try {
+            over.await();
+          } catch (InterruptedException e) {
+            throw new InterruptedIOException("nobody waits any longer");
+          }
+          return true;
+        });
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Uploads.Progress> writing = threads.submit(this::append);
+      syncing.await();
+      ControlFixture.eventually(this::isThere);
+      Future<Uploads.Progress> asking = threads.submit(() -> uploads.find(ALICE, sandbox, id));
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> asking.get(300, TimeUnit.MILLISECONDS));
+      over.countDown();
+      assertThat(asking.get().offset()).isEqualTo(NEW.length);
+      assertThat(writing.get().offset()).isEqualTo(NEW.length);
+    } finally {
+      over.countDown();
+    }
     assertThat(read()).isEqualTo("whole");
   }
 }

@@ -123,6 +123,18 @@ public final class HttpProblem extends RuntimeException {
         "bytes */" + size);
   }
 
+  /** 423: somebody else is at it, and it is to be asked for again. */
+  public static HttpProblem locked(String detail) {
+    return new HttpProblem(
+        423,
+        ErrorCode.WRONG_STATE.wireName(),
+        detail,
+        null,
+        "ask again in a moment",
+        "Retry-After",
+        "1");
+  }
+
   /** The status that goes with an error. */
   public static int status(ErrorCode code) {
     return Problem.status(code.kind());

@@ -4,6 +4,7 @@ import dev.carrel.control.transfer.Uploads;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.UploadId;
 import io.helidon.http.HeaderName;
@@ -53,13 +54,26 @@ final class UploadRoutes {
         .bytes(201, new byte[0]);
   }
 
-  private void head(Exchange exchange) {
+  private void head(Exchange exchange) throws InterruptedException {
     requireVersion(exchange);
-    Uploads.Progress now = uploads.find(exchange.caller(), Ids.sandbox(exchange), id(exchange));
+    Uploads.Progress now = find(exchange);
     describe(exchange, now)
         .header(LENGTH, Long.toString(now.upload().size()))
         .header(HeaderNames.CACHE_CONTROL, "no-store")
         .headersOnly(200, -1);
+  }
+
+  private Uploads.Progress find(Exchange exchange) throws InterruptedException {
+    UploadId id = id(exchange);
+    try {
+      return uploads.find(exchange.caller(), Ids.sandbox(exchange), id);
+    } catch (SandboxException e) {
+      if (e.code() == ErrorCode.WRONG_STATE && uploads.isWritten(id)) {
+        // Clients take any other refusal for the end of the upload, and begin anew.
+        throw HttpProblem.locked(e.message());
+      }
+      throw e;
+    }
   }
 
   private void append(Exchange exchange) throws IOException {

@@ -40,8 +40,7 @@ record ReadablePage(String title, String text, boolean cut) {
    * @param most so many characters of text
    */
   static ReadablePage of(byte[] bytes, String type, String base, int most) throws IOException {
-    String kind = type.toLowerCase(Locale.ROOT);
-    if (!kind.contains("html")) {
+    if (!isHtml(type)) {
       String text = new String(bytes, charset(type).orElse(StandardCharsets.UTF_8));
       boolean cut = text.length() > most;
       return new ReadablePage("", cut ? text.substring(0, most) : text, cut);
@@ -50,6 +49,11 @@ record ReadablePage(String title, String text, boolean cut) {
     Markdown main = main(page.document(), most);
     return new ReadablePage(
         page.document().title().strip(), main.text(), main.isCut() || page.cut());
+  }
+
+  /** Whether a tree is made of what has this type. */
+  static boolean isHtml(String type) {
+    return type.toLowerCase(Locale.ROOT).contains("html");
   }
 
   private static String html(byte[] bytes, String type) throws IOException {

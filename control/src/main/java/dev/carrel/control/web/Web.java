@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +37,7 @@ public final class Web {
   private static final int MIN_QUERY = 2;
   private static final int MAX_QUERY = 500;
 
-  /** A tree of a page is many times as large as the page. */
-  private static final int TREES_AT_ONCE = 2;
+  private static final Duration BUSY = Duration.ofSeconds(20);
 
   private final WebSettings settings;
   private final Sandboxes sandboxes;
@@ -48,7 +46,7 @@ public final class Web {
   private final PageCache cache;
   private final Gate searches;
   private final AtomicInteger turn = new AtomicInteger();
-  private final Semaphore trees = new Semaphore(TREES_AT_ONCE);
+  private final Trees trees = new Trees(BUSY);
 
   public Web(
       WebSettings settings, Sandboxes sandboxes, Gates gates, Audit audit, InstantSource clock) {
@@ -77,7 +75,7 @@ public final class Web {
     if (known.isPresent()) {
       return known.get();
     }
-    Fetched page = read(gate, uri);
+    Fetched page = read(caller, gate, uri);
     record(caller, sandbox, "web.fetch", uri, page.status());
     if (page.status() == 200) {
       cache.put(key, page);
@@ -104,7 +102,7 @@ public final class Web {
     for (int i = 0; i < providers.size(); i++) {
       WebSettings.Provider provider = providers.get(Math.floorMod(first + i, providers.size()));
       try {
-        List<Hit> hits = ask(gate, provider, request, words);
+        List<Hit> hits = ask(caller, gate, provider, request, words);
         record(caller, sandbox, "web.search", URI.create(provider.base()), 200);
         return new Found(provider.name(), hits);
       } catch (SandboxException e) {
@@ -122,7 +120,7 @@ public final class Web {
   }
 
   private List<Hit> ask(
-      Gate gate, WebSettings.Provider provider, SearchRequest request, String words)
+      Caller caller, Gate gate, WebSettings.Provider provider, SearchRequest request, String words)
       throws InterruptedException {
     SearchProvider kind = provider.kind();
     URI uri = kind.uri(provider.base(), new SearchProvider.Query(words, request.language()));
@@ -136,7 +134,7 @@ public final class Web {
             raw.answer().body(),
             ReadablePage.charset(raw.answer().type()).orElse(StandardCharsets.UTF_8));
     List<Hit> hits =
-        parsed(() -> kind.read(page, raw.uri().toString())).stream()
+        trees.parse(caller.tenant(), () -> kind.read(page, raw.uri().toString())).stream()
             .filter(hit -> request.wants(hit.url()))
             .limit(request.most())
             .toList();
@@ -146,7 +144,7 @@ public final class Web {
     return hits;
   }
 
-  private Fetched read(Gate gate, URI uri) throws InterruptedException {
+  private Fetched read(Caller caller, Gate gate, URI uri) throws InterruptedException {
     Raw raw = get(gate, uri);
     Fetch.Answer answer = raw.answer();
     if (raw.redirect() != null) {
@@ -160,10 +158,10 @@ public final class Web {
           .withHint("download it inside a sandbox, for example with curl");
     }
     try {
+      Trees.Parsing<ReadablePage, IOException> parsing =
+          () -> ReadablePage.of(answer.body(), type, raw.uri().toString(), settings.maxChars());
       ReadablePage page =
-          parsed(
-              () ->
-                  ReadablePage.of(answer.body(), type, raw.uri().toString(), settings.maxChars()));
+          ReadablePage.isHtml(type) ? trees.parse(caller.tenant(), parsing) : parsing.parse();
       return new Fetched(
           raw.uri(),
           answer.status(),
@@ -175,19 +173,6 @@ public final class Web {
           false);
     } catch (IOException e) {
       throw new SandboxException(ErrorCode.WEB_FAILED, raw.uri() + " cannot be read: " + e, e);
-    }
-  }
-
-  private interface Parsing<T, E extends Exception> {
-    T parse() throws E;
-  }
-
-  private <T, E extends Exception> T parsed(Parsing<T, E> parsing) throws E, InterruptedException {
-    trees.acquire();
-    try {
-      return parsing.parse();
-    } finally {
-      trees.release();
     }
   }
 

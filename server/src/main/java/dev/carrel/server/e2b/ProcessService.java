@@ -33,6 +33,7 @@ import dev.carrel.protocols.process.StreamInputResponse;
 import dev.carrel.protocols.process.UpdateRequest;
 import dev.carrel.protocols.process.UpdateResponse;
 import dev.carrel.server.e2b.Connect.Call;
+import dev.carrel.server.http.Feeding;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
@@ -298,7 +299,9 @@ final class ProcessService {
           if (exec == null) {
             throw SandboxException.invalid("event", "the first one must name the process");
           }
-          write(call, exec, next.getData().getInput());
+          Exec named = exec;
+          ProcessInput input = next.getData().getInput();
+          Feeding.run(() -> write(call, named, input));
         }
         case KEEPALIVE, EVENT_NOT_SET -> {}
       }

@@ -5,11 +5,15 @@ import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Feeding;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -149,25 +153,51 @@ final class OutputRoutes {
     exchange.noContent();
   }
 
-  private void stdin(Exchange exchange) throws IOException {
+  private void stdin(Exchange exchange) throws IOException, InterruptedException {
     if (exchange.hasContentType("application/octet-stream")) {
       rawStdin(exchange);
     } else {
       Fields fields = exchange.fields();
-      write(exchange, ByteBuffer.wrap(data(fields)), fields.bool("eof", false));
+      ByteBuffer data = ByteBuffer.wrap(data(fields));
+      boolean eof = fields.bool("eof", false);
+      whileClientStays(exchange, () -> write(exchange, data, eof));
     }
     exchange.noContent();
   }
 
-  private void rawStdin(Exchange exchange) throws IOException {
+  private void rawStdin(Exchange exchange) throws IOException, InterruptedException {
     boolean eof = exchange.query().flag("eof", false);
     InputStream body = exchange.body();
+    // Whether a client is still there shows only behind its body.
+    boolean ahead = exchange.contentLength().orElse(Long.MAX_VALUE) <= PAGE;
+    InputStream source = ahead ? new ByteArrayInputStream(body.readAllBytes()) : body;
     byte[] piece = new byte[STDIN_PIECE];
-    for (int count; (count = body.read(piece)) >= 0; ) {
-      write(exchange, ByteBuffer.wrap(piece, 0, count), false);
+    for (int count; (count = source.read(piece)) >= 0; ) {
+      ByteBuffer bytes = ByteBuffer.wrap(piece, 0, count);
+      if (ahead) {
+        whileClientStays(exchange, () -> write(exchange, bytes, false));
+      } else {
+        Feeding.run(() -> write(exchange, bytes, false));
+      }
     }
     if (eof) {
-      write(exchange, ByteBuffer.allocate(0), true);
+      whileClientStays(exchange, () -> write(exchange, ByteBuffer.allocate(0), true));
+    }
+  }
+
+  /** Does what waits for a program that may never read. The body must have been read. */
+  private static void whileClientStays(Exchange exchange, Runnable sending)
+      throws InterruptedException {
+    exchange.cancelWhenClientLeaves();
+    try {
+      sending.run();
+    } catch (SandboxException e) {
+      if (!Thread.currentThread().isInterrupted()) {
+        throw e;
+      }
+    }
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
     }
   }
 
@@ -189,12 +219,11 @@ final class OutputRoutes {
     execs.write(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), bytes, end);
   }
 
-  private void resize(Exchange exchange) throws IOException {
-    execs.resize(
-        exchange.caller(),
-        Ids.sandbox(exchange),
-        Ids.exec(exchange),
-        ExecRequest.size(exchange.fields()));
+  private void resize(Exchange exchange) throws IOException, InterruptedException {
+    Command.TerminalSize size = ExecRequest.size(exchange.fields());
+    whileClientStays(
+        exchange,
+        () -> execs.resize(exchange.caller(), Ids.sandbox(exchange), Ids.exec(exchange), size));
     exchange.noContent();
   }
 }

@@ -181,8 +181,12 @@ final class LegacySession implements AutoCloseable {
   synchronized String keep(Flight flight) {
     String name = Long.toString(numbers.incrementAndGet());
     streams.put(name, flight);
-    if (streams.size() > KEPT_STREAMS) {
-      streams.pollFirstEntry();
+    // Of those that have ended: how many are under way is bounded, and their answers are to come.
+    for (var oldest = streams.values().iterator();
+        oldest.hasNext() && streams.size() > KEPT_STREAMS; ) {
+      if (oldest.next().outbox().isFinished()) {
+        oldest.remove();
+      }
     }
     forgetSurplus(KEPT_WEIGHT);
     return name;

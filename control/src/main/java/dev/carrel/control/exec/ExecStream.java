@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * An exec's events from some offset on, and then live. For one thread. Closing the caller's own
  * stream of a foreground exec that still runs kills its whole process tree, unless it was started
- * with a key; closing any other only stops looking.
+ * with a key; closing any other only stops looking, unless {@link #killedAtClose} was called.
  */
 public final class ExecStream implements AutoCloseable {
   /** What {@link #next(Duration)} returns when nothing came in time. */
@@ -25,12 +25,13 @@ public final class ExecStream implements AutoCloseable {
   private final OutputLog log;
   private final Supplier<Exec> state;
   private final Folded folded;
-  private final @Nullable LiveExec foreground;
+  private final @Nullable LiveExec own;
   private final Deque<ExecEvent> ready = new ArrayDeque<>();
   private long offset;
   private boolean over;
   private boolean replayed;
   private boolean pinning;
+  private boolean kills;
   private RunningSandbox.Use use = () -> {};
 
   private ExecStream(
@@ -38,15 +39,14 @@ public final class ExecStream implements AutoCloseable {
       OutputLog log,
       Supplier<Exec> state,
       Folded folded,
-      @Nullable LiveExec foreground,
+      @Nullable LiveExec own,
       long from) {
     this.id = id;
     this.log = log;
     this.state = state;
     this.folded = folded;
-    this.foreground = foreground;
+    this.own = own;
     this.offset = from;
-    this.pinning = foreground != null;
     Exec exec = state.get();
     if (exec.pid() > 0) {
       ready.add(new ExecEvent.Started(exec.pid(), from));
@@ -55,8 +55,8 @@ public final class ExecStream implements AutoCloseable {
 
   /** The caller's own exec. */
   static ExecStream own(LiveExec live, boolean background) {
-    return new ExecStream(
-        live.id(), live.log(), live::acknowledged, live::result, background ? null : live, 0);
+    var stream = new ExecStream(live.id(), live.log(), live::acknowledged, live::result, live, 0);
+    return background ? stream : stream.keepUp().killedAtClose();
   }
 
   static ExecStream following(LiveExec live, long from) {
@@ -91,6 +91,12 @@ public final class ExecStream implements AutoCloseable {
    */
   public ExecStream keepUp() {
     pinning = true;
+    return this;
+  }
+
+  /** Closing this ends the command, as that of one in the foreground does. For its starter only. */
+  public ExecStream killedAtClose() {
+    kills = true;
     return this;
   }
 
@@ -156,10 +162,8 @@ public final class ExecStream implements AutoCloseable {
     if (pinning) {
       log.unpin();
     }
-    if (foreground != null) {
-      if (foreground.exec().running() && !foreground.left()) {
-        foreground.kill();
-      }
+    if (kills && own != null && own.exec().running() && !own.left()) {
+      own.kill();
     }
   }
 

@@ -86,6 +86,24 @@ final class PauseIT {
   }
 
   @Test
+  void aCommandThatEndsWithItsReaderLetsAPausedSandboxStandStill() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    ExecId exec;
+    try (ExecStream shell =
+        fixture
+            .control()
+            .execs()
+            .start(ALICE, sandbox.id(), ExecStart.of(Command.shell("sleep 1000")).inBackground())
+            .killedAtClose()) {
+      exec = shell.id();
+      sandboxes().pause(ALICE, sandbox.id());
+    }
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.PAUSED);
+    sandboxes().resume(ALICE, sandbox.id());
+    eventually(() -> !fixture.control().execs().get(ALICE, sandbox.id(), exec).running());
+  }
+
+  @Test
   void whatAServerFoundPausedAndNeverSawGoOnEndsWithItsSandbox() throws Exception {
     Sandbox sandbox = fixture.sandbox();
     code(sandbox, "x = 41");

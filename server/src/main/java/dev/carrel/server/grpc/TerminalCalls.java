@@ -5,8 +5,6 @@ import dev.carrel.control.Control;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
-import dev.carrel.control.exec.SignalScope;
-import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.terminal.TerminalStart;
 import dev.carrel.protocols.carrel.OpenTerminal;
 import dev.carrel.protocols.carrel.TerminalClosed;
@@ -28,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code carrel.v1.TerminalService}: keys one way, the screen the other. */
 final class TerminalCalls {
-  private static final int KILL = 9;
   private static final int PIECE = 64 * 1024;
 
   private final Execs execs;
@@ -59,21 +56,17 @@ final class TerminalCalls {
     SandboxId sandbox = sessions.require(call.caller(), first.getOpen().getSandbox());
     // Its end is that of the call, which may be in days: until then the sandbox is in use.
     ExecStart start = start(first.getOpen()).whileItRuns();
-    try (ExecStream stream = execs.start(call.caller(), sandbox, start).keepUp()) {
+    try (ExecStream stream = execs.start(call.caller(), sandbox, start).keepUp().killedAtClose()) {
       var terminal = new Terminal(call, sandbox, stream.id());
-      boolean over = false;
       try {
         terminal.begin();
-        over = show(call, stream);
+        show(call, stream);
       } catch (InterruptedException e) {
         terminal.rethrow();
         throw e;
       } finally {
         terminal.end();
         call.settle();
-        if (!over) {
-          kill(call.caller(), sandbox, stream.id());
-        }
       }
     }
   }
@@ -88,8 +81,7 @@ final class TerminalCalls {
         .execStart();
   }
 
-  /** Whether the command has ended by itself. */
-  private static boolean show(Call<?, TerminalOutput> call, ExecStream stream)
+  private static void show(Call<?, TerminalOutput> call, ExecStream stream)
       throws IOException, InterruptedException {
     for (ExecEvent event = stream.next(); event != null; event = stream.next()) {
       switch (event) {
@@ -117,7 +109,6 @@ final class TerminalCalls {
         }
       }
     }
-    return true;
   }
 
   private static void screen(Call<?, TerminalOutput> call, ByteBuffer bytes)
@@ -125,21 +116,6 @@ final class TerminalCalls {
     while (bytes.hasRemaining()) {
       ByteString piece = ByteString.copyFrom(bytes, Math.min(PIECE, bytes.remaining()));
       call.send(TerminalOutput.newBuilder().setScreen(piece).build());
-    }
-  }
-
-  private void kill(Caller caller, SandboxId sandbox, ExecId exec) {
-    try {
-      execs.signal(caller, sandbox, exec, KILL, SignalScope.TREE);
-    } catch (SandboxException e) {
-      boolean gone =
-          switch (e.code().kind()) {
-            case ABSENT, CONFLICT, GONE -> true;
-            default -> false;
-          };
-      if (!gone) {
-        throw e;
-      }
     }
   }
 

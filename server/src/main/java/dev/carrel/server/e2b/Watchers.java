@@ -2,6 +2,7 @@ package dev.carrel.server.e2b;
 
 import dev.carrel.control.files.FileEvents;
 import dev.carrel.control.files.FileEvents.FileEvent;
+import dev.carrel.server.http.Rounds;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -20,12 +21,27 @@ import java.util.concurrent.ConcurrentHashMap;
 final class Watchers implements AutoCloseable {
   private static final int MAX_PER_SANDBOX = 64;
   private static final Duration FORGOTTEN = Duration.ofMinutes(10);
+  private static final Duration ROUND = Duration.ofMinutes(1);
   private static final int MAX_AT_ONCE = 1000;
 
   private final Map<String, Watcher> open = new ConcurrentHashMap<>();
+  private final Duration forgotten;
+  private final Rounds rounds;
+
+  Watchers() {
+    this(FORGOTTEN, ROUND);
+  }
+
+  /**
+   * @param forgotten one that nobody has asked for so long is ended: it keeps its sandbox in use
+   */
+  Watchers(Duration forgotten, Duration round) {
+    this.forgotten = forgotten;
+    this.rounds = new Rounds(round, this::endForgotten);
+  }
 
   String add(SandboxId sandbox, Home home, FileEvents events, boolean withEntry) {
-    sweep();
+    boolean _ = endForgotten();
     if (open.values().stream().filter(one -> one.sandbox.equals(sandbox)).count()
         >= MAX_PER_SANDBOX) {
       events.close();
@@ -35,6 +51,7 @@ final class Watchers implements AutoCloseable {
     }
     String id = UUID.randomUUID().toString();
     open.put(id, new Watcher(sandbox, home, events, withEntry));
+    rounds.begin();
     return id;
   }
 
@@ -55,21 +72,23 @@ final class Watchers implements AutoCloseable {
 
   @Override
   public void close() {
+    rounds.close();
     open.values().forEach(watcher -> watcher.events.close());
     open.clear();
   }
 
-  private void sweep() {
-    Instant old = Instant.now().minus(FORGOTTEN);
+  private boolean endForgotten() {
+    Instant old = Instant.now().minus(forgotten);
     open.entrySet()
         .removeIf(
             entry -> {
-              boolean forgotten = entry.getValue().asked.isBefore(old);
-              if (forgotten) {
+              boolean late = entry.getValue().asked.isBefore(old);
+              if (late) {
                 entry.getValue().events.close();
               }
-              return forgotten;
+              return late;
             });
+    return !open.isEmpty();
   }
 
   /** One watch. */

@@ -2,6 +2,7 @@ package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.server.http.Rounds;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Base64;
@@ -17,9 +18,25 @@ final class LegacySessions implements AutoCloseable {
   private static final long MAX_CAPABILITIES = 64 << 10;
   private static final int ID_BYTES = 24;
   private static final Duration FORGOTTEN = Duration.ofHours(4);
+  private static final Duration ROUND = Duration.ofMinutes(10);
 
   private final Map<String, LegacySession> sessions = new ConcurrentHashMap<>();
   private final SecureRandom random = new SecureRandom();
+  private final Duration forgotten;
+  private final Rounds rounds;
+
+  LegacySessions() {
+    this(FORGOTTEN, ROUND);
+  }
+
+  /**
+   * @param forgotten a session that nobody has used for so long is ended: what it is subscribed to
+   *     keeps sandboxes in use
+   */
+  LegacySessions(Duration forgotten, Duration round) {
+    this.forgotten = forgotten;
+    this.rounds = new Rounds(round, this::endForgotten);
+  }
 
   /** A new session; the one that was idle for longest goes when its tenant has too many. */
   synchronized LegacySession begin(
@@ -28,10 +45,7 @@ final class LegacySessions implements AutoCloseable {
       throw RpcError.invalidParams("capabilities must not be longer than " + MAX_CAPABILITIES);
     }
     String tenant = client.caller().tenant();
-    sessions.values().stream()
-        .filter(session -> session.idle().compareTo(FORGOTTEN) > 0)
-        .toList()
-        .forEach(this::end);
+    boolean _ = endForgotten();
     var own =
         ofTenant(tenant).sorted(Comparator.comparing(LegacySession::idle).reversed()).toList();
     if (own.size() >= MAX_PER_TENANT) {
@@ -46,7 +60,16 @@ final class LegacySessions implements AutoCloseable {
     var session =
         new LegacySession(id, client, version, capabilities, catalog, () -> forgetSurplus(tenant));
     sessions.put(id, session);
+    rounds.begin();
     return session;
+  }
+
+  private boolean endForgotten() {
+    sessions.values().stream()
+        .filter(session -> session.idle().compareTo(forgotten) > 0)
+        .toList()
+        .forEach(this::end);
+    return !sessions.isEmpty();
   }
 
   private Stream<LegacySession> ofTenant(String tenant) {
@@ -88,6 +111,7 @@ final class LegacySessions implements AutoCloseable {
 
   @Override
   public void close() {
+    rounds.close();
     sessions.values().forEach(this::end);
   }
 }

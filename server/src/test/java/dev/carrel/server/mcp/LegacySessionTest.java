@@ -4,20 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.IntNode;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.server.Eventually;
+import java.time.Duration;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LegacySessionTest {
   private static final int MANY = 100;
 
+  private static final String VERSION = "2025-11-25";
+  private static final Call.Client CLIENT =
+      new Call.Client(Caller.user("acme", "ada"), "mcp", Set.of(), "");
+
   private final LegacySession session =
-      new LegacySession(
-          "id",
-          new Call.Client(Caller.user("acme", "ada"), "mcp", Set.of(), ""),
-          "2025-11-25",
-          Protocol.object(),
-          Fixtures.catalog(),
-          () -> {});
+      new LegacySession("id", CLIENT, VERSION, Protocol.object(), Fixtures.catalog(), () -> {});
 
   private static Flight flight() {
     return Flight.prepare(
@@ -46,5 +46,17 @@ class LegacySessionTest {
     longest.outbox().finish(Protocol.object());
     keepOneThatEnded();
     assertThat(session.kept(name)).as("it has ended, too").isNull();
+  }
+
+  @Test
+  void oneThatNobodyUsesEndsAlsoWhenNoOtherBegins() {
+    try (var sessions = new LegacySessions(Duration.ofMillis(200), Duration.ofMillis(20))) {
+      LegacySession left = sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());
+      LegacySession listenedTo =
+          sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());
+      assertThat(listenedTo.listen()).isTrue();
+      Eventually.until("it has ended", () -> left.standalone().isFinished());
+      assertThat(listenedTo.standalone().isFinished()).isFalse();
+    }
   }
 }

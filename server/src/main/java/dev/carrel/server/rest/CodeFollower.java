@@ -57,7 +57,7 @@ final class CodeFollower {
           send("gap", new CodeViews.Gap(Math.min(gap.events(), stream.number() - seen)));
       case CodeEvent.Done done -> {
         for (var entry : texts.entrySet()) {
-          text(entry.getKey(), entry.getValue().end());
+          end(entry.getKey(), entry.getValue().end());
         }
         send("done", CodeViews.Done.of(done.result()));
       }
@@ -69,6 +69,13 @@ final class CodeFollower {
       events.send(name, data);
     } else if (stream.number() > seen) {
       events.send(name, stream.number(), data);
+    }
+  }
+
+  /** Without a number: who has seen that of the end is not told it again. */
+  private void end(Channel channel, String text) throws IOException {
+    if (!text.isEmpty() && (!numbered || stream.number() > seen)) {
+      events.send(ExecViews.wireName(channel), "text", text);
     }
   }
 

@@ -11,10 +11,14 @@ import java.util.Map;
 
 /** Sends an exec's events to a client until the exec ends. For one thread. */
 final class ExecFollower {
+  /** What is no UTF-8 may be within a character for good: it is waited for no longer than this. */
+  private static final long WITHIN = 16 * 1024;
+
   private final ExecStream stream;
   private final EventStream events;
   private final Encoding encoding;
   private final Map<Channel, Utf8Text> texts = new EnumMap<>(Channel.class);
+  private final Map<Channel, Long> cut = new EnumMap<>(Channel.class);
 
   ExecFollower(ExecStream stream, EventStream events, Encoding encoding) {
     this.stream = stream;
@@ -41,7 +45,7 @@ final class ExecFollower {
               "started",
               new ExecViews.Started(stream.id().value(), started.pid(), started.offset()));
       case ExecEvent.Output output -> output(output);
-      case ExecEvent.Gap gap -> events.send("gap", new ExecViews.Gap(gap.bytes()));
+      case ExecEvent.Gap gap -> events.send("gap", stream.offset(), new ExecViews.Gap(gap.bytes()));
       case ExecEvent.Exited exited -> {
         rest();
         events.send("exited", ExecViews.Exited.of(exited, stream.result()));
@@ -57,9 +61,27 @@ final class ExecFollower {
     }
     Utf8Text text = texts.computeIfAbsent(output.channel(), channel -> new Utf8Text());
     String piece = text.decode(output.bytes());
-    if (!piece.isEmpty()) {
+    if (text.pending() == 0) {
+      cut.remove(output.channel());
+    } else if (!piece.isEmpty() || !cut.containsKey(output.channel())) {
+      cut.put(output.channel(), stream.offset());
+    }
+    if (piece.isEmpty()) {
+      return;
+    }
+    if (isAnotherCut(output.channel())) {
+      // Who went on from here would miss the beginning of that one's character.
+      events.send(name, encoding.field(), piece);
+    } else {
       events.send(name, stream.offset() - text.pending(), encoding.field(), piece);
     }
+  }
+
+  /** Whether another stream was within a character when it spoke last. */
+  private boolean isAnotherCut(Channel channel) {
+    return cut.entrySet().stream()
+        .anyMatch(
+            other -> other.getKey() != channel && stream.offset() - other.getValue() <= WITHIN);
   }
 
   private void rest() throws IOException {

@@ -206,6 +206,28 @@ class ExecRoutesTest {
   }
 
   @Test
+  void aCharacterComesWholeWhereverAStreamIsTakenUpAgain() {
+    String line = "printf '\\\\342\\\\202'; sleep 0.1; printf x >&2; sleep 0.1; printf '\\\\254'";
+    List<Event> all =
+        server.events(server.live(sandbox + "/exec", "{\"command\":\"" + line + "\"}"));
+    String id = all.getFirst().data().get("id").asText();
+    assertThat(text(all, "stdout")).isEqualTo("€");
+    assertThat(text(all, "stderr")).isEqualTo("x");
+    String seen = "0";
+    for (int i = 0; i < all.size(); i++) {
+      seen = all.get(i).id().isEmpty() ? seen : all.get(i).id();
+      List<Event> rest =
+          server.events(
+              server
+                  .request("GET", sandbox + "/execs/" + id + "/output", BodyPublishers.noBody())
+                  .header("Accept", "text/event-stream")
+                  .header("Last-Event-ID", seen)
+                  .build());
+      assertThat(text(all.subList(0, i + 1), "stdout") + text(rest, "stdout")).isEqualTo("€");
+    }
+  }
+
+  @Test
   void aPageNeverSplitsACharacter() {
     String id = exec("{\"command\":\"printf 'aé€'\"}").get("id").asText();
     String output = sandbox + "/execs/" + id + "/output?limit=2&from=";

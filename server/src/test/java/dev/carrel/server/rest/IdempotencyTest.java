@@ -116,6 +116,22 @@ class IdempotencyTest {
   }
 
   @Test
+  void whoSawTheLastTextOfCodeIsToldOfItsEnd() {
+    String body =
+        "{\"code\":\"import sys\\nsys.stdout.buffer.write(b'\\\\xe2')\\nsys.stdout.flush()\"}";
+    List<Event> all = server.events(live("/code", "k", body, "0"));
+    assertThat(all.getLast().name()).isEqualTo("done");
+    Event last = all.get(all.size() - 2);
+    assertThat(last.data().path("text").asText()).isEqualTo("\ufffd");
+    assertThat(last.id()).isNotEqualTo(all.getLast().id());
+    String seen = "0";
+    for (Event event : all.subList(0, all.size() - 1)) {
+      seen = event.id().isEmpty() ? seen : event.id();
+    }
+    assertThat(server.events(live("/code", "k", body, seen)).getLast().name()).isEqualTo("done");
+  }
+
+  @Test
   void codeRunsOnceAndItsEventsGoOnAfterTheLastOne() {
     String body = "{\"code\":\"print('é')\\nn = globals().get('n', 0) + 1\\nn\"}";
     List<Event> all = server.events(live("/code", "k", body, "0"));

@@ -14,9 +14,9 @@ import java.util.Map;
  */
 final class OutputText {
   private final ExecOutput page;
+  private final long next;
   private final Map<ExecEvent.Channel, Stream> streams = new EnumMap<>(ExecEvent.Channel.class);
   private final List<ExecViews.Chunk> chunks = new ArrayList<>();
-  private long next;
 
   /** One of the streams of a command, with where the character that it is within began. */
   private static final class Stream {
@@ -25,17 +25,16 @@ final class OutputText {
     private int cutIn;
   }
 
-  private OutputText(ExecOutput page) {
+  private OutputText(ExecOutput page, long next) {
     this.page = page;
-    this.next = page.next();
+    this.next = next;
+    read();
   }
 
   static OutputText of(ExecOutput page) {
-    var text = new OutputText(page);
-    text.read();
-    if (page.running() || page.next() < page.end()) {
-      text.endBeforeCut();
-    }
+    var whole = new OutputText(page, page.next());
+    boolean more = page.running() || page.next() < page.end();
+    OutputText text = more ? whole.endedBeforeCut() : whole;
     text.endStreams();
     return text;
   }
@@ -52,9 +51,12 @@ final class OutputText {
   private void read() {
     long offset = page.from();
     for (ExecEvent.Output chunk : page.chunks()) {
+      if (offset >= next) {
+        return;
+      }
       Stream stream = streams.computeIfAbsent(chunk.channel(), _ -> new Stream());
-      int size = chunk.bytes().remaining();
-      String data = stream.text.decode(chunk.bytes());
+      int size = (int) Math.min(chunk.bytes().remaining(), next - offset);
+      String data = stream.text.decode(chunk.bytes().slice(chunk.bytes().position(), size));
       int pending = stream.text.pending();
       // Else it began in a chunk before, and this one did not end it.
       if (pending <= size) {
@@ -66,20 +68,33 @@ final class OutputText {
     }
   }
 
-  /** One at the very start stays: without it, there might never be a next page. */
-  private void endBeforeCut() {
-    next =
-        streams.values().stream()
-            .filter(stream -> stream.text.pending() > 0 && stream.cutAt > page.from())
-            .mapToLong(stream -> stream.cutAt)
-            .min()
-            .orElse(next);
-    chunks.removeIf(chunk -> chunk.offset() >= next);
+  /** To end before one character may be to end within one of the other stream. */
+  private OutputText endedBeforeCut() {
+    OutputText text = this;
+    for (long end = text.firstCut(); end < text.next; end = text.firstCut()) {
+      text = new OutputText(page, end);
+    }
+    // One at the very start stays: without it, there might never be a next page. If only what was
+    // left out ends it, one of the two is cut in any case.
+    return text.isCutAtStart() && !isCutAtStart() ? this : text;
+  }
+
+  private long firstCut() {
+    return streams.values().stream()
+        .filter(stream -> stream.text.pending() > 0 && stream.cutAt > page.from())
+        .mapToLong(stream -> stream.cutAt)
+        .min()
+        .orElse(next);
+  }
+
+  private boolean isCutAtStart() {
+    return streams.values().stream()
+        .anyMatch(stream -> stream.text.pending() > 0 && stream.cutAt == page.from());
   }
 
   private void endStreams() {
     for (Stream stream : streams.values()) {
-      if (stream.text.pending() > 0 && stream.cutAt < next) {
+      if (stream.text.pending() > 0) {
         ExecViews.Chunk cut = chunks.get(stream.cutIn);
         chunks.set(
             stream.cutIn,

@@ -10,6 +10,7 @@ import dev.carrel.spi.ExecEvent;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class OutputTextTest {
@@ -66,5 +67,47 @@ class OutputTextTest {
     assertThat(page.chunks())
         .containsExactly(new Chunk("stdout", 0, "a\ufffd"), new Chunk("stderr", 3, "x\ufffd"));
     assertThat(page.next()).isEqualTo(5);
+  }
+
+  @Test
+  void whereAPageEndsNoOtherStreamIsCut() {
+    OutputText first =
+        text(
+            0,
+            true,
+            says(STDOUT, "a"),
+            says(STDERR, "\u00e2\u0082"),
+            says(STDOUT, "x\u00c3"),
+            says(STDERR, "\u00ac"));
+    assertThat(first.chunks()).containsExactly(new Chunk("stdout", 0, "a"));
+    assertThat(first.next()).isEqualTo(1);
+
+    OutputText second =
+        text(
+            1,
+            true,
+            says(STDERR, "\u00e2\u0082"),
+            says(STDOUT, "x\u00c3"),
+            says(STDERR, "\u00ac"),
+            says(STDOUT, "\u00a9"));
+    assertThat(said(second, "stderr")).isEqualTo("€");
+    assertThat(said(second, "stdout")).isEqualTo("xé");
+  }
+
+  @Test
+  void whatIsWholeIsNotCutForAnother() {
+    OutputText first =
+        text(
+            0, true, says(STDERR, "\u00e2\u0082"), says(STDOUT, "x\u00c3"), says(STDERR, "\u00ac"));
+    assertThat(said(first, "stderr")).isEqualTo("€");
+    assertThat(said(first, "stdout")).isEqualTo("x\ufffd");
+    assertThat(first.next()).isEqualTo(5);
+  }
+
+  private static String said(OutputText page, String channel) {
+    return page.chunks().stream()
+        .filter(chunk -> chunk.channel().equals(channel))
+        .map(Chunk::data)
+        .collect(Collectors.joining());
   }
 }

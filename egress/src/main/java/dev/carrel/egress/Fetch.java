@@ -87,13 +87,21 @@ public final class Fetch {
    */
   public Answer save(Gate gate, URI uri, WritableByteChannel into, Duration patience)
       throws FetchException, InterruptedException {
+    return save(gate, uri, into, Long.MAX_VALUE, patience);
+  }
+
+  /**
+   * @param most a body that is said to have more bytes is not begun
+   */
+  public Answer save(Gate gate, URI uri, WritableByteChannel into, long most, Duration patience)
+      throws FetchException, InterruptedException {
     return judged(
         gate,
         uri,
         asked -> {
           dialler.permit(gate, asked);
           var words = new Words(pathAndQuery(uri), "*/*", "identity");
-          return ask(gate, asked, words, patience, wire -> save(gate, wire, into));
+          return ask(gate, asked, words, patience, wire -> save(gate, wire, into, most));
         });
   }
 
@@ -191,9 +199,12 @@ public final class Fetch {
       return reading.read(wire);
     } finally {
       clock.interrupt();
-      clock.join();
-      socket.close();
-      socket.giveBack(buffers);
+      try {
+        clock.join();
+      } finally {
+        socket.close();
+        socket.giveBack(buffers);
+      }
     }
   }
 
@@ -228,7 +239,7 @@ public final class Fetch {
     return head;
   }
 
-  private static Answer save(Gate gate, Wire wire, WritableByteChannel into)
+  private static Answer save(Gate gate, Wire wire, WritableByteChannel into, long most)
       throws IOException, RefusedException {
     HttpHead head = head(gate, wire);
     Optional<Answer> moved = moved(head);
@@ -238,6 +249,9 @@ public final class Fetch {
     int status = Integer.parseInt(head.start().get(1));
     Framing framing = head.framing();
     if (status == 200) {
+      if (framing instanceof Framing.Length(long bytes) && bytes > most) {
+        throw new IOException("it has " + bytes + " bytes, more than are wanted");
+      }
       Bodies.copy(
           framing == null ? new Framing.UntilClose() : framing,
           wire,

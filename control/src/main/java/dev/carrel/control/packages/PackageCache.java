@@ -21,14 +21,16 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -54,14 +56,13 @@ final class PackageCache {
   private final long room;
   private final Duration patience;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   // The longest unused first.
   private final Map<String, Long> sizes = new LinkedHashMap<>(16, 0.75f, true);
-  private final Set<String> fetching = new HashSet<>();
+  private final Map<String, CompletableFuture<Outcome>> fetching = new HashMap<>();
   private long used;
 
   /**
-   * @param patience how long one waits for another who fetches the same
+   * @param patience how long anybody waits for a file that is fetched
    */
   PackageCache(Path folder, DataSize room, Duration patience) {
     this.folder = folder;
@@ -87,8 +88,12 @@ final class PackageCache {
 
   /** Where a file comes from that is not here. */
   interface Source {
-    /** False: it is not to be had. */
-    boolean fetch(WritableByteChannel into) throws IOException, InterruptedException;
+    /**
+     * False: it is not to be had.
+     *
+     * @param most a file with more bytes is refused in any case
+     */
+    boolean fetch(WritableByteChannel into, long most) throws IOException, InterruptedException;
   }
 
   long used() {
@@ -102,22 +107,86 @@ final class PackageCache {
 
   /**
    * The file, from here or from its source; empty when the source has it not, has another, or there
-   * is no room or no turn. Of those who want the same file at once one fetches it.
+   * is no room or no turn. Of those who want the same file at once one fetches it. It is empty,
+   * too, when that takes longer than anybody is to wait; the fetch goes on, for who asks later.
    */
   Optional<Found> obtain(URI from, FileDigest digest, Source source)
       throws IOException, InterruptedException {
     String name = name(from, digest);
+    long end = System.nanoTime() + patience.toNanos();
     Optional<Found> here = open(name, digest, true);
-    if (here.isPresent() || !enter(name)) {
-      return here;
-    }
-    try {
-      here = open(name, digest, true);
-      if (here.isPresent()) {
+    boolean own = false;
+    // What another could not fetch one may still fetch oneself.
+    while (here.isEmpty() && !own) {
+      Optional<Turn> turn = turn(name, digest, source);
+      if (turn.isEmpty()) {
         return here;
       }
+      own = turn.get().own;
+      try {
+        Outcome outcome = turn.get().outcome.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+        if (outcome != Outcome.NONE) {
+          here = open(name, digest, !own || outcome == Outcome.THERE);
+        }
+      } catch (TimeoutException e) {
+        return Optional.empty();
+      } catch (ExecutionException e) {
+        throw new IllegalStateException("a fetch ends without failing", e);
+      }
+    }
+    return here;
+  }
+
+  private enum Outcome {
+    NONE,
+    /** Before it was fetched: another has just done so. */
+    THERE,
+    FETCHED
+  }
+
+  /**
+   * Somebody's fetch of a file.
+   *
+   * @param outcome never fails
+   */
+  private record Turn(CompletableFuture<Outcome> outcome, boolean own) {}
+
+  /** The fetch that is under way, or a new one; empty when there are too many. */
+  private Optional<Turn> turn(String name, FileDigest digest, Source source) {
+    lock.lock();
+    try {
+      CompletableFuture<Outcome> another = fetching.get(name);
+      if (another != null) {
+        return Optional.of(new Turn(another, false));
+      }
+      if (fetching.size() >= AT_ONCE) {
+        return Optional.empty();
+      }
+      var outcome = new CompletableFuture<Outcome>();
+      Thread.ofVirtual()
+          .name("package-fetch")
+          .start(() -> outcome.complete(fetchAlone(name, digest, source)));
+      fetching.put(name, outcome);
+      return Optional.of(new Turn(outcome, true));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Outcome fetchAlone(String name, FileDigest digest, Source source) {
+    try {
+      try (Found there = open(name, digest, true).orElse(null)) {
+        if (there != null) {
+          return Outcome.THERE;
+        }
+      }
       forget(name);
-      return fetch(name, digest, source) ? open(name, digest, false) : Optional.empty();
+      return fetch(name, digest, source) ? Outcome.FETCHED : Outcome.NONE;
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("a file of a package could not be kept in {}", folder, e);
+      return Outcome.NONE;
+    } catch (InterruptedException e) {
+      return Outcome.NONE;
     } finally {
       leave(name);
     }
@@ -183,7 +252,7 @@ final class PackageCache {
             StandardOpenOption.WRITE)) {
       var sink = new Sink(file, actual);
       try {
-        right = source.fetch(sink) && digest.is(actual);
+        right = source.fetch(sink, room / SHARE) && digest.is(actual);
         if (right) {
           file.force(true);
           Files.move(part, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
@@ -280,27 +349,10 @@ final class PackageCache {
     used -= size == null ? 0 : size;
   }
 
-  private boolean enter(String name) throws InterruptedException {
-    lock.lock();
-    try {
-      long left = patience.toNanos();
-      while (fetching.contains(name)) {
-        if (left <= 0) {
-          return false;
-        }
-        left = changed.awaitNanos(left);
-      }
-      return fetching.size() < AT_ONCE && fetching.add(name);
-    } finally {
-      lock.unlock();
-    }
-  }
-
   private void leave(String name) {
     lock.lock();
     try {
       fetching.remove(name);
-      changed.signalAll();
     } finally {
       lock.unlock();
     }

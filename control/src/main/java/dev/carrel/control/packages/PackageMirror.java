@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
@@ -36,7 +37,8 @@ import org.slf4j.LoggerFactory;
  */
 final class PackageMirror {
   private static final Logger LOG = LoggerFactory.getLogger(PackageMirror.class);
-  private static final Duration PAGE_TIME = Duration.ofMinutes(1);
+  // pip waits 15 s for the first word of an answer.
+  private static final Duration PAGE_TIME = Duration.ofSeconds(10);
   private static final Duration FILE_TIME = Duration.ofMinutes(8);
   private static final int MAX_PAGE = 16 << 20;
   private static final int MAX_ADDRESS = 4096;
@@ -89,6 +91,8 @@ final class PackageMirror {
     private final Gate.Serving serving;
     // A client may ask for a file twice: the first time tells.
     private final Map<FileDigest, Way> ways = new ConcurrentHashMap<>();
+    private final Set<Thread> loading = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
 
     Visit(Gate gate, String place) {
       this.gate = gate;
@@ -173,7 +177,8 @@ final class PackageMirror {
         LOG.debug("{} is not for {}: {}", from, gate.sandbox(), e.getMessage());
         return direct(from, digest);
       }
-      Optional<PackageCache.Found> found = cache.obtain(from, digest, into -> load(from, into));
+      Optional<PackageCache.Found> found =
+          cache.obtain(from, digest, (into, most) -> load(from, into, most));
       if (found.isEmpty()) {
         return direct(from, digest);
       }
@@ -182,16 +187,20 @@ final class PackageMirror {
       return new Reply(200, "application/octet-stream", null, body);
     }
 
-    private boolean load(URI from, WritableByteChannel into) throws InterruptedException {
+    private boolean load(URI from, WritableByteChannel into, long most)
+        throws InterruptedException {
       // Who goes slowly would keep others waiting who want the same.
       if (gate.policy().bytesPerSecond() > 0) {
         return false;
       }
+      loading.add(Thread.currentThread());
       try {
-        return fetch.save(gate, from, into, FILE_TIME).status() == 200;
+        return !closed && fetch.save(gate, from, into, most, FILE_TIME).status() == 200;
       } catch (FetchException e) {
         LOG.debug("{} is left to the client: {}", from, e.getMessage());
         return false;
+      } finally {
+        loading.remove(Thread.currentThread());
       }
     }
 
@@ -209,6 +218,9 @@ final class PackageMirror {
     @Override
     public void close() {
       serving.close();
+      // It would go on at the expense of a sandbox that is done, and may be gone.
+      closed = true;
+      loading.forEach(Thread::interrupt);
     }
   }
 

@@ -52,7 +52,8 @@ import org.slf4j.LoggerFactory;
 public final class Packages {
   private static final Logger LOG = LoggerFactory.getLogger(Packages.class);
   private static final Duration LOOK = Duration.ofSeconds(30);
-  private static final Duration SAME_FILE = Duration.ofSeconds(30);
+  // pip waits 15 s for the first word of an answer, and what was fetched is read once more.
+  private static final Duration FETCH = Duration.ofSeconds(8);
   private static final int NOT_FOUND = 127;
   // It goes to a folder of its own; as a variable, since an old pip does not know the option.
   private static final Map<String, String> OWN_FOLDER = Map.of("PIP_BREAK_SYSTEM_PACKAGES", "1");
@@ -92,7 +93,7 @@ public final class Packages {
             : new PackageMirror(
                 gates.fetch(),
                 gates::packageSources,
-                new PackageCache(folder, settings.cache(), SAME_FILE),
+                new PackageCache(folder, settings.cache(), FETCH),
                 telemetry);
     this.audit = audit;
     this.events = events;

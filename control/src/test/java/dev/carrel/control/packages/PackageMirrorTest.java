@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
@@ -34,6 +35,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a sandbox gets of the server's files of packages, whatever it asks for. */
@@ -73,7 +75,11 @@ final class PackageMirrorTest {
   }
 
   private void reopen(DataSize room) {
-    cache = new PackageCache(folder.resolve("cache"), room, Duration.ofSeconds(30));
+    reopen(room, Duration.ofSeconds(30));
+  }
+
+  private void reopen(DataSize room, Duration patience) {
+    cache = new PackageCache(folder.resolve("cache"), room, patience);
     mirror =
         new PackageMirror(
             proxy.fetch(new TlsEnds(folder.resolve("ca.pem"), List.of())),
@@ -179,6 +185,55 @@ final class PackageMirrorTest {
     String oldest = kept().getFirst();
     reopen(new DataSize(9000));
     assertThat(kept()).hasSize(3).doesNotContain(oldest);
+  }
+
+  @Test
+  @Timeout(20)
+  void nobodyIsKeptWaitingForAFileThatComesSlowly() throws Exception {
+    reopen(DataSize.ofMebibytes(1), Duration.ofMillis(300));
+    CountDownLatch held = index.hold(FILES + NAME);
+    PackageMirror.Visit visit = mirror.open(gate(FILES));
+
+    assertThat(ask(visit, FILES, WHEEL)).isEqualTo("302 " + index.at(FILES + NAME));
+    assertThat(ask(gate(FILES), FILES, WHEEL)).as("another").startsWith("302 ");
+
+    held.countDown();
+    while (!ask(visit, FILES, WHEEL).startsWith("200 ")) {
+      Thread.onSpinWait();
+    }
+    assertThat(index.asked(FILES + NAME)).as("the first fetch went on").isEqualTo(1);
+    assertThat(cache.used()).isEqualTo(WHEEL.length);
+  }
+
+  @Test
+  @Timeout(20)
+  void whatAnInstallFetchesEndsWithIt() throws Exception {
+    reopen(DataSize.ofMebibytes(1), Duration.ofMillis(300));
+    CountDownLatch held = index.hold(FILES + NAME);
+    PackageMirror.Visit visit = mirror.open(gate(FILES));
+    ask(visit, FILES, WHEEL);
+
+    visit.close();
+
+    while (!kept().isEmpty()) {
+      Thread.onSpinWait();
+    }
+    held.countDown();
+    reopen(DataSize.ofMebibytes(1));
+    assertThat(ask(gate(FILES), FILES, WHEEL)).startsWith("200 ");
+    assertThat(index.asked(FILES + NAME)).isEqualTo(2);
+  }
+
+  @Test
+  @Timeout(20)
+  void aFileThatIsSaidToBeTooLargeIsNotBegun() throws Exception {
+    ask(gate(FILES), FILES, WHEEL);
+    long used = cache.used();
+    index.hold(FILES + NAME);
+
+    assertThat(ask(gate(FILES), FILES, sized("x", 300_000))).startsWith("302 ");
+
+    assertThat(cache.used()).isEqualTo(used);
   }
 
   @Test

@@ -14,10 +14,12 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
+import org.jspecify.annotations.Nullable;
 
 /** Registries on this host's loopback, under any name; counts what is asked of them. */
 final class TestIndex implements AutoCloseable {
@@ -27,6 +29,7 @@ final class TestIndex implements AutoCloseable {
   // By host and path: "index.example.net/simple/x/".
   private final Map<String, Page> pages = new ConcurrentHashMap<>();
   private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
+  private final Map<String, CountDownLatch> held = new ConcurrentHashMap<>();
 
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Page(String type, byte[] body) {}
@@ -53,6 +56,11 @@ final class TestIndex implements AutoCloseable {
     pages.put(hostAndPath, new Page(type, body));
   }
 
+  /** From now on says how large it is and sends nothing of it until it is let go. */
+  CountDownLatch hold(String hostAndPath) {
+    return held.computeIfAbsent(hostAndPath, _ -> new CountDownLatch(1));
+  }
+
   int asked(String hostAndPath) {
     return asked.computeIfAbsent(hostAndPath, _ -> new AtomicInteger()).get();
   }
@@ -69,9 +77,21 @@ final class TestIndex implements AutoCloseable {
     } else {
       exchange.getResponseHeaders().add("Content-Type", page.type);
       exchange.sendResponseHeaders(200, page.body.length);
+      exchange.getResponseBody().flush();
+      await(held.get(key));
       exchange.getResponseBody().write(page.body);
     }
     exchange.close();
+  }
+
+  private static void await(@Nullable CountDownLatch latch) throws IOException {
+    try {
+      if (latch != null) {
+        latch.await();
+      }
+    } catch (InterruptedException e) {
+      throw new IOException(e);
+    }
   }
 
   /** A project with one wheel, told in HTML. */
@@ -137,6 +157,7 @@ final class TestIndex implements AutoCloseable {
 
   @Override
   public void close() {
+    held.values().forEach(CountDownLatch::countDown);
     server.stop(0);
   }
 }

@@ -166,6 +166,20 @@ final class ImageStore {
         });
   }
 
+  /** The layers that a name had at a time, if it has had others since. */
+  Optional<List<Digest>> layersAt(String name, Instant time) {
+    return database.read(
+        handle ->
+            handle
+                .createQuery(
+                    "SELECT layers FROM retired_root WHERE image = :name AND retired_at > :time"
+                        + " ORDER BY retired_at LIMIT 1")
+                .bind("name", name)
+                .bind("time", time.toEpochMilli())
+                .map((row, _) -> digests(text(row, "layers")))
+                .findOne());
+  }
+
   record Retired(Digest digest, List<Digest> layers) {}
 
   private static Image read(ResultSet row, StatementContext context) throws SQLException {

@@ -270,17 +270,24 @@ public final class Images implements RootImages, AutoCloseable {
                   .formatted(base.name(), changes.sandbox()))
           .withHint("import it, or start from one that was built or pulled");
     }
+    List<Digest> below = below(base, changes.startedAt());
     String origin = "%s on %s".formatted(changes.sandbox(), base.name());
     begin(caller, name, Image.Source.SANDBOX, origin, "image.commit");
     jobs.start(
         name,
         progress -> {
           progress.step("copying the changes");
-          return changes.read(
-              upper -> folder.commit(base.layers(), upper, changes.size(), progress));
+          return changes.read(upper -> folder.commit(below, upper, changes.size(), progress));
         },
         ending(name));
     return get(name);
+  }
+
+  /** One that runs is on what the image was when it started, whatever came under its name since. */
+  private List<Digest> below(Image base, @Nullable Instant startedAt) {
+    return startedAt == null
+        ? base.layers()
+        : store.layersAt(base.name(), startedAt).orElse(base.layers());
   }
 
   /** Writes an image as an archive that both Docker and OCI tools read. */

@@ -4,6 +4,8 @@ import dev.carrel.spi.DataSize;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.Volumes;
 import java.io.IOException;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /** What a sandbox changed of the root that it started on. */
 public interface RootChanges {
@@ -11,6 +13,9 @@ public interface RootChanges {
 
   /** What it is on. */
   String image();
+
+  /** When it started on that, while it runs; null: it does not. */
+  @Nullable Instant startedAt();
 
   /** How much there can be. */
   DataSize size();

@@ -225,6 +225,11 @@ public final class Snapshots {
     }
 
     @Override
+    public @Nullable Instant startedAt() {
+      return row.status().live() ? row.startedAt() : null;
+    }
+
+    @Override
     public DataSize size() {
       return row.limits().disk();
     }

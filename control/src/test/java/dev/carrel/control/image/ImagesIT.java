@@ -167,6 +167,20 @@ final class ImagesIT {
   }
 
   @Test
+  void changesGoOnTheLayersThatTheirSandboxRunsOn() throws Exception {
+    Image first = load("small", "etc/first", "1");
+    Sandbox sandbox = overlay("small");
+    run(sandbox, "echo new > /etc/new");
+    Image second = load("small", "etc/second", "2");
+
+    assertThat(commit(sandbox, "on-first").layers()).startsWith(first.layers().getFirst());
+    assertThat(run(sandbox("on-first"), "cd /etc; ls first second new")).isEqualTo("first\nnew\n");
+    fixture.control().sandboxes().stop(ALICE, sandbox.id());
+    fixture.control().sandboxes().start(ALICE, sandbox.id());
+    assertThat(commit(sandbox, "on-second").layers()).startsWith(second.layers().getFirst());
+  }
+
+  @Test
   void whatCannotBeCommittedIsRefused() throws Exception {
     load("small", "etc/greeting", "hello");
     Sandbox plain = sandbox("small");

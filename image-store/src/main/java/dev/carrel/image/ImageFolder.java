@@ -50,8 +50,8 @@ public final class ImageFolder {
     for (Path part : List.of(unfinished, layerFolder, rootFolder, lockFolder, downloads)) {
       Files.createDirectories(part);
     }
-    layers = new Layers(layerFolder, unfinished, limits);
-    roots = new Roots(rootFolder, unfinished, layers);
+    layers = new Layers(layerFolder, unfinished, limits, Disk.HOST);
+    roots = new Roots(rootFolder, unfinished, layers, Disk.HOST);
     archives = new Archives(layers, unfinished, limits);
     locks = new Locks(lockFolder, unfinished);
     registries = new Registries(layers, downloads, limits, new RegistryLogins(logins));

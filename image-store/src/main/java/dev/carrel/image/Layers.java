@@ -35,14 +35,16 @@ final class Layers {
   private final Path folder;
   private final Path unfinished;
   private final ImageLimits limits;
+  private final Disk disk;
 
   /**
    * @param unfinished on the same file system, for what is not whole yet
    */
-  Layers(Path folder, Path unfinished, ImageLimits limits) {
+  Layers(Path folder, Path unfinished, ImageLimits limits, Disk disk) {
     this.folder = folder;
     this.unfinished = unfinished;
     this.limits = limits;
+    this.disk = disk;
   }
 
   boolean has(Digest layer) {
@@ -99,6 +101,8 @@ final class Layers {
       }
       // Engines go through it with other ids than ours.
       Files.setPosixFilePermissions(home, Folder.permissions(0755));
+      // Nobody compares it with its digest again: a name must not survive what it names.
+      disk.settle(home);
       try {
         Files.move(home, home(digest), StandardCopyOption.ATOMIC_MOVE);
       } catch (FileSystemException e) {

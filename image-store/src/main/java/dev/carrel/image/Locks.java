@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -30,7 +31,8 @@ final class Locks {
   void put(Digest root, ImageLock lock) throws IOException {
     Path file = Files.createTempFile(unfinished, "lock", ENDING);
     try {
-      JSON.writeValue(file.toFile(), Written.of(lock));
+      byte[] bytes = JSON.writeValueAsBytes(Written.of(lock));
+      Files.write(file, bytes, StandardOpenOption.WRITE, StandardOpenOption.SYNC);
       Files.move(file, file(root), StandardCopyOption.ATOMIC_MOVE);
     } finally {
       Files.deleteIfExists(file);

@@ -23,11 +23,13 @@ final class Roots {
   private final Path folder;
   private final Path unfinished;
   private final Layers layers;
+  private final Disk disk;
 
-  Roots(Path folder, Path unfinished, Layers layers) {
+  Roots(Path folder, Path unfinished, Layers layers, Disk disk) {
     this.folder = folder;
     this.unfinished = unfinished;
     this.layers = layers;
+    this.disk = disk;
   }
 
   /** The name of what these layers make, lowest first. */
@@ -63,6 +65,7 @@ final class Roots {
         progress.at(i, stack.size());
         new Merge(root, layers.files(stack.get(i)), layers.implied(stack.get(i))).run();
       }
+      disk.settle(root);
       try {
         Files.move(root, path(chain), StandardCopyOption.ATOMIC_MOVE);
       } catch (FileSystemException e) {

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,6 +28,7 @@ class LayersTest {
   @TempDir private Path temporary;
   private Path outside;
   private Layers layers;
+  private Disk disk = Disk.HOST;
 
   @BeforeEach
   void makeFolders() throws IOException {
@@ -36,7 +38,10 @@ class LayersTest {
     Files.createDirectories(temporary.resolve("images/unfinished"));
     layers =
         new Layers(
-            temporary.resolve("images/layers"), temporary.resolve("images/unfinished"), LIMITS);
+            temporary.resolve("images/layers"),
+            temporary.resolve("images/unfinished"),
+            LIMITS,
+            path -> disk.settle(path));
   }
 
   @Test
@@ -60,6 +65,31 @@ class LayersTest {
     assertThat(Files.isSameFile(files.resolve("bin/same"), files.resolve("bin/tool"))).isTrue();
     assertThat(files.resolve("etc/ő-" + "long".repeat(60))).hasContent("x");
     assertThat(layers.implied(layer)).containsExactly("etc");
+  }
+
+  @Test
+  void aLayerIsOnTheDiskBeforeItHasItsName() throws IOException {
+    var settled = new ArrayList<Path>();
+    disk =
+        path -> {
+          assertThat(layers.all()).isEmpty();
+          assertThat(path.resolve("files/a")).hasContent("b");
+          settled.add(path);
+        };
+    add(new TarBytes().file("a", "b"));
+
+    assertThat(settled).hasSize(1);
+  }
+
+  @Test
+  void aLayerThatTheDiskDoesNotTakeIsNotThere() throws IOException {
+    disk = _ -> Disk.HOST.settle(temporary.resolve("missing"));
+
+    assertThatThrownBy(() -> add(new TarBytes().file("a", "b")))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("missing");
+    assertThat(layers.all()).isEmpty();
+    assertNothingLeft();
   }
 
   @Test

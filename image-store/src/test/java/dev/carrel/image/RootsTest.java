@@ -20,6 +20,7 @@ class RootsTest {
   private Path outside;
   private Layers layers;
   private Roots roots;
+  private Disk disk = _ -> {};
 
   @BeforeEach
   void makeFolders() throws IOException {
@@ -30,8 +31,8 @@ class RootsTest {
     }
     Path images = temporary.resolve("images");
     Path unfinished = images.resolve("unfinished");
-    layers = new Layers(images.resolve("layers"), unfinished, ImageLimits.defaults());
-    roots = new Roots(images.resolve("roots"), unfinished, layers);
+    layers = new Layers(images.resolve("layers"), unfinished, ImageLimits.defaults(), _ -> {});
+    roots = new Roots(images.resolve("roots"), unfinished, layers, path -> disk.settle(path));
   }
 
   @Test
@@ -44,6 +45,21 @@ class RootsTest {
 
     assertThat(names(root)).containsExactlyInAnyOrder("b", "d", "d/z", "e", "e/w");
     assertThat(root.resolve("b")).hasContent("high");
+  }
+
+  @Test
+  void aRootIsOnTheDiskBeforeItHasItsName() throws IOException {
+    var whole = new ArrayList<List<String>>();
+    disk =
+        path -> {
+          assertThat(roots.all()).isEmpty();
+          whole.add(names(path));
+        };
+
+    root(new TarBytes().file("a", "low"), new TarBytes().file("b", "high"));
+
+    assertThat(whole).hasSize(1);
+    assertThat(whole.getFirst()).containsExactlyInAnyOrder("a", "b");
   }
 
   @Test

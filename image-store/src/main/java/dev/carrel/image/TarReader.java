@@ -28,6 +28,7 @@ final class TarReader {
   private static final int LINK = 157;
   private static final int MAGIC = 257;
   private static final int PREFIX = 345;
+  private static final byte NEGATIVE = (byte) 0xff;
 
   private final InputStream in;
   private final Refusal refusal;
@@ -110,7 +111,8 @@ final class TarReader {
 
   private Instant modified() {
     try {
-      return Instant.ofEpochSecond(number(MODIFIED, 12));
+      return Instant.ofEpochSecond(
+          block[MODIFIED] == NEGATIVE ? negative(MODIFIED, 12) : number(MODIFIED, 12));
     } catch (DateTimeException e) {
       return Instant.EPOCH;
     }
@@ -226,6 +228,18 @@ final class TarReader {
         throw refusal.because("not a tar, or a broken one (a number in a header is none)");
       }
       value = (value << 3) | digit;
+    }
+    return value;
+  }
+
+  /** A binary number below zero, as GNU writes times before 1970; too low ones become the least. */
+  private long negative(int offset, int length) {
+    long value = -1;
+    for (int i = 1; i < length; i++) {
+      if (value >> 54 != -1) {
+        return Long.MIN_VALUE;
+      }
+      value = (value << 8) | (block[offset + i] & 0xff);
     }
     return value;
   }

@@ -14,6 +14,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -90,6 +91,22 @@ class LayersTest {
         .hasMessageContaining("missing");
     assertThat(layers.all()).isEmpty();
     assertNothingLeft();
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {-1, -86_400, -315_619_200, 0x1_0000_0000L})
+  void timesThatOctalDigitsCannotSayAreRead(long seconds) throws IOException {
+    Digest layer = add(new TarBytes().file("old", "x").bytesWithTime(seconds));
+
+    assertThat(Files.getLastModifiedTime(layers.files(layer).resolve("old")).to(TimeUnit.SECONDS))
+        .isEqualTo(seconds);
+  }
+
+  @Test
+  void timesThatNobodyCanMeanRefuseNoLayer() throws IOException {
+    Digest layer = add(new TarBytes().file("old", "x").bytesWithTime(Long.MIN_VALUE));
+
+    assertThat(Files.getLastModifiedTime(layers.files(layer).resolve("old")).toMillis()).isZero();
   }
 
   @Test

@@ -4,7 +4,9 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.zip.GZIPOutputStream;
 
 /** A tar as a test wants it, also one that no honest tool writes. */
@@ -45,6 +47,23 @@ final class TarBytes {
   byte[] bytes() throws IOException {
     tar.finish();
     return bytes.toByteArray();
+  }
+
+  /** The same with the time of its first entry as GNU writes one that octal digits cannot say. */
+  byte[] bytesWithTime(long seconds) throws IOException {
+    byte[] changed = bytes();
+    byte[] time = BigInteger.valueOf(seconds).toByteArray();
+    Arrays.fill(changed, 136, 148, (byte) (seconds < 0 ? 0xff : 0));
+    System.arraycopy(time, 0, changed, 148 - time.length, time.length);
+    changed[136] |= (byte) 0x80;
+    Arrays.fill(changed, 148, 156, (byte) ' ');
+    int sum = 0;
+    for (int i = 0; i < 512; i++) {
+      sum += changed[i] & 0xff;
+    }
+    byte[] digits = "%06o\0".formatted(sum).getBytes(StandardCharsets.US_ASCII);
+    System.arraycopy(digits, 0, changed, 148, digits.length);
+    return changed;
   }
 
   InputStream stream() throws IOException {

@@ -70,6 +70,14 @@ final class LayerUnpacker {
       // The root itself: its mode is ours.
       return;
     }
+    List<String> above = names.subList(0, names.size() - 1);
+    if (above.stream().anyMatch(LayerUnpacker::isOwn)) {
+      leftOut++;
+      return;
+    }
+    if (above.stream().anyMatch(LayerUnpacker::isMarker)) {
+      throw refused(entry.name(), "is within a removal");
+    }
     Path path = place(names, entry.name());
     if (isMarker(names.getLast())) {
       mark(path, names.getLast(), entry);
@@ -131,13 +139,17 @@ final class LayerUnpacker {
     return name.startsWith(WHITEOUT);
   }
 
+  /** What some tools kept for themselves. */
+  private static boolean isOwn(String name) {
+    return name.startsWith(WHITEOUT + WHITEOUT) && !name.equals(OPAQUE);
+  }
+
   private void mark(Path path, String name, TarEntry entry) throws IOException {
     String hidden = name.substring(WHITEOUT.length());
     if (hidden.isEmpty() || hidden.equals(".") || hidden.equals("..")) {
       throw refused(entry.name(), "removes nothing that could be meant");
     }
-    if (hidden.startsWith(WHITEOUT) && !name.equals(OPAQUE)) {
-      // What some tools kept for themselves.
+    if (isOwn(name)) {
       leftOut++;
       return;
     }

@@ -139,6 +139,9 @@ class LayersTest {
         ".wh.",
         ".wh..",
         "a/.wh...",
+        ".wh.../x",
+        ".wh.b/x",
+        "a/.wh..wh..opq/x",
       })
   void nameThatLeadsOutIsRefused(String name) throws IOException {
     assertRefused(new TarBytes().folder("a").file(name, "x"));
@@ -190,6 +193,16 @@ class LayersTest {
       assertThat(list).containsExactlyInAnyOrder(files.resolve("su"), files.resolve("hidden"));
     }
     assertThat((int) Files.getAttribute(files.resolve("su"), "unix:mode") & 07777).isEqualTo(0755);
+  }
+
+  @Test
+  void whatToolsKeptForThemselvesIsLeftOut() throws IOException {
+    Digest layer =
+        add(new TarBytes().folder(".wh..wh.plnk").file(".wh..wh.plnk/1.2", "x").file("a", "b"));
+
+    try (Stream<Path> list = Files.list(layers.files(layer))) {
+      assertThat(list).containsExactly(layers.files(layer).resolve("a"));
+    }
   }
 
   @Test

@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
 /** Work that makes images: one piece at a time for each, a few at a time in all. */
 final class ImageJobs implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ImageJobs.class);
+  private static final String BROKEN_OFF = "it was broken off by who asked for it";
 
   private final Path logs;
   private final Semaphore slots;
@@ -34,6 +35,7 @@ final class ImageJobs implements AutoCloseable {
   private final Set<Thread> workers = ConcurrentHashMap.newKeySet();
   // Who makes files holds it for reading, who removes those of nobody for writing.
   private final ReentrantReadWriteLock files = new ReentrantReadWriteLock();
+  private volatile boolean closing;
 
   ImageJobs(Path logs, int most) {
     this.logs = logs;
@@ -96,6 +98,13 @@ final class ImageJobs implements AutoCloseable {
       job.log(why.message());
       ending.failed(why);
       throw why;
+    } catch (InterruptedException e) {
+      // The next start says it of what the server's own end breaks off.
+      if (!closing) {
+        job.log(BROKEN_OFF);
+        ending.failed(new SandboxException(ErrorCode.IMAGE_SOURCE_FAILED, BROKEN_OFF, e));
+      }
+      throw e;
     } finally {
       workers.remove(Thread.currentThread());
       release(name);
@@ -169,6 +178,7 @@ final class ImageJobs implements AutoCloseable {
 
   @Override
   public void close() {
+    closing = true;
     workers.forEach(Thread::interrupt);
     // Whoever still holds a slot is about to let it go; files of the database close after this.
     slots.acquireUninterruptibly(most);

@@ -15,6 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,6 +61,43 @@ final class ImageJobsTest {
     assertThat(told).hasSize(1);
     assertThat(told.getFirst()).contains("a b|c");
     assertThat(jobs.busy("a")).isFalse();
+  }
+
+  @Test
+  void whoLeavesWhileItWaitsLeavesNothingInTheMaking() throws Exception {
+    var held = new CountDownLatch(1);
+    var begun = new CountDownLatch(2);
+    for (String name : List.of("a", "b")) {
+      jobs.reserve(name);
+      jobs.start(
+          name,
+          _ -> {
+            begun.countDown();
+            held.await();
+            return STORED;
+          },
+          ending(() -> {}));
+    }
+    begun.await();
+    jobs.reserve("c");
+    var left = new CompletableFuture<Exception>();
+    Thread third =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    jobs.run("c", _ -> STORED, ending(() -> told.add("ready")));
+                  } catch (InterruptedException | RuntimeException e) {
+                    left.complete(e);
+                  }
+                });
+    third.interrupt();
+
+    assertThat(left.get(10, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+    assertThat(told).containsExactly("it was broken off by who asked for it");
+    assertThat(jobs.busy("c")).isFalse();
+    held.countDown();
+    jobs.close();
   }
 
   @Test

@@ -5,10 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * Which addresses are the internet. Everything else, the host's own network first of all, is out of
- * reach unless the operator opens it.
+ * reach unless the operator opens it. So is the host itself by whatever address: who comes from
+ * there is behind its firewall.
  */
 final class Addresses {
   private static final AddressRange GLOBAL_IPV6 = AddressRange.parse("2000::/3");
@@ -55,19 +57,29 @@ final class Addresses {
 
   private final List<HostPattern> openHosts;
   private final List<AddressRange> openRanges;
+  private final Predicate<InetAddress> own;
 
   /**
    * @param openHosts that may be at any address
    * @param openRanges that may be reached although they are not the internet
    */
   Addresses(List<HostPattern> openHosts, List<AddressRange> openRanges) {
+    this(openHosts, openRanges, new OwnAddresses());
+  }
+
+  /**
+   * @param own which are this host's
+   */
+  Addresses(
+      List<HostPattern> openHosts, List<AddressRange> openRanges, Predicate<InetAddress> own) {
     this.openHosts = openHosts;
     this.openRanges = openRanges;
+    this.own = own;
   }
 
   /** Returns when a connection for this target may go to this address. */
   void require(Target target, InetAddress address) throws RefusedException {
-    Optional<String> what = special(address);
+    Optional<String> what = refusable(address);
     if (what.isPresent() && !open(target, address)) {
       throw new RefusedException(
           Reason.ADDRESS,
@@ -77,8 +89,8 @@ final class Addresses {
   }
 
   /** As {@link #require}, whatever the operator opened. */
-  static void requireInternet(Target target, InetAddress address) throws RefusedException {
-    Optional<String> what = special(address);
+  void requireInternet(Target target, InetAddress address) throws RefusedException {
+    Optional<String> what = refusable(address);
     if (what.isPresent()) {
       throw new RefusedException(
           Reason.ADDRESS,
@@ -95,6 +107,11 @@ final class Addresses {
                 pattern ->
                     pattern.matches(target.host())
                         && (pattern.port() == 0 || pattern.port() == target.port()));
+  }
+
+  private Optional<String> refusable(InetAddress address) {
+    Optional<String> what = special(address);
+    return what.isEmpty() && own.test(address) ? Optional.of("this host's own") : what;
   }
 
   /** What the address is when it is not the internet. */

@@ -62,7 +62,7 @@ final class Resolver implements AutoCloseable {
     if (!gate.reachesOpened(target)) {
       List<InetAddress> found = fixed == null ? find(gate, target.host()) : fixed;
       for (InetAddress address : found) {
-        Addresses.requireInternet(target, address);
+        addresses.requireInternet(target, address);
       }
       return found;
     }

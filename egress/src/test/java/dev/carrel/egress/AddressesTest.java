@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -112,6 +113,40 @@ final class AddressesTest {
                       Target.parse(refused.getKey(), 0),
                       InetAddress.ofLiteral(refused.getValue())));
     }
+  }
+
+  /** Over the loopback, past every firewall, and as somebody whom its services trust. */
+  @Test
+  void thisHostIsNotTheInternetByAnyOfItsAddresses() throws Exception {
+    InetAddress own = InetAddress.ofLiteral("2a01:db9::1");
+    InetAddress next = InetAddress.ofLiteral("2a01:db9::2");
+    Target target = Target.parse("[2a01:db9::1]:9100", 0);
+    var closed = new Addresses(List.of(), List.of(), own::equals);
+    for (Judging judging : List.<Judging>of(closed::require, closed::requireInternet)) {
+      assertThatExceptionOfType(RefusedException.class)
+          .isThrownBy(() -> judging.require(target, own))
+          .matches(e -> e.reason() == Reason.ADDRESS)
+          .withMessageContaining("this host's own");
+      judging.require(target, next);
+    }
+    var opened =
+        new Addresses(List.of(HostPattern.parse("[2a01:db9::1]:9100")), List.of(), own::equals);
+    opened.require(target, own);
+    assertThatExceptionOfType(RefusedException.class)
+        .isThrownBy(() -> opened.require(Target.parse("[2a01:db9::1]:22", 0), own));
+  }
+
+  private interface Judging {
+    void require(Target target, InetAddress address) throws RefusedException;
+  }
+
+  @Test
+  void interfacesTellWhichAddressesAreThisHosts() throws Exception {
+    var own = new OwnAddresses();
+    assertThat(NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses))
+        .isNotEmpty()
+        .allMatch(own);
+    assertThat(own.test(InetAddress.ofLiteral("93.184.216.34"))).isFalse();
   }
 
   /** An address that Java maps back to IPv4 is judged as that. */

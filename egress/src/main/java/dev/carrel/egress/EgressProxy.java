@@ -22,7 +22,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,7 +48,7 @@ public final class EgressProxy implements AutoCloseable {
   private final Selector selector;
   private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
   private volatile @Nullable TokenDoor door;
-  private final AtomicInteger open = new AtomicInteger();
+  private final Room room;
   private final Thread accepting;
   private final Thread watching;
   private volatile boolean closed;
@@ -61,6 +60,7 @@ public final class EgressProxy implements AutoCloseable {
   EgressProxy(EgressSettings settings, Presets presets, Pipes pipes) throws IOException {
     this.settings = settings;
     this.pipes = pipes;
+    this.room = new Room(settings.maxTotalConnections());
     this.resolver =
         new Resolver(
             settings.pinned(),
@@ -202,19 +202,25 @@ public final class EgressProxy implements AutoCloseable {
 
   private void begin(Gate gate, SocketChannel channel) throws IOException {
     boolean full = gate.sessions().size() >= settings.maxConnections();
-    if (full || open.get() >= settings.maxTotalConnections()) {
+    String owner = gate.owner();
+    if (full || !room.enter(owner)) {
       refuse(gate, channel, full);
       return;
     }
-    open.incrementAndGet();
-    Session session = session(gate, new Wire(channel, buffers, pipes), null);
+    Session session = session(gate, owner, new Wire(channel, buffers, pipes), null);
     Thread.ofVirtual().name("egress-" + gate.sandbox()).start(session);
   }
 
-  private Session session(Gate gate, Wire client, @Nullable TokenDoor through) {
+  private Session session(Gate gate, String owner, Wire client, @Nullable TokenDoor through) {
     var session =
         new Session(
-            gate, client, through, dialler, buffers, settings.idleTimeout(), open::decrementAndGet);
+            gate,
+            client,
+            through,
+            dialler,
+            buffers,
+            settings.idleTimeout(),
+            () -> room.leave(owner));
     gate.sessions().add(session);
     if (gate.isClosed()) {
       session.close();
@@ -237,13 +243,11 @@ public final class EgressProxy implements AutoCloseable {
   }
 
   private void begin(TokenDoor through, SocketChannel channel) throws IOException {
-    if (through.arrivals().size() >= settings.maxConnections()
-        || open.get() >= settings.maxTotalConnections()) {
+    channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    if (through.arrivals().size() >= settings.maxConnections() || !room.enterUnknown()) {
       channel.close();
       return;
     }
-    channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-    open.incrementAndGet();
     var arrival =
         new Arrival(
             through,
@@ -251,14 +255,16 @@ public final class EgressProxy implements AutoCloseable {
             buffers,
             pipes,
             (gate, wire) -> goOn(through, gate, wire),
-            open::decrementAndGet);
+            room::leaveUnknown);
     through.arrivals().add(arrival);
     Thread.ofVirtual().name("egress-arrival").start(arrival);
   }
 
   private void goOn(TokenDoor through, Gate gate, Wire client) {
-    Session session = session(gate, client, through);
-    if (gate.sessions().size() > settings.maxConnections()) {
+    String owner = gate.owner();
+    boolean entitled = room.become(owner);
+    Session session = session(gate, owner, client, through);
+    if (!entitled || gate.sessions().size() > settings.maxConnections()) {
       session.close();
     }
     session.run();
@@ -272,7 +278,7 @@ public final class EgressProxy implements AutoCloseable {
               Reason.TOO_MANY,
               own
                   ? "this sandbox has too many connections open"
-                  : "the proxy has too many connections open");
+                  : "the proxy has too few connections left for another of this tenant's");
       gate.refused("http", why);
       channel.configureBlocking(false);
       channel.write(ByteBuffer.wrap(Denial.http(gate.sandbox(), null, why, true)));

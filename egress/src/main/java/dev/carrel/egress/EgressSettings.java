@@ -13,7 +13,7 @@ import java.util.Map;
  * @param privateRanges may be reached although they are not the internet
  * @param pinned addresses of names, in place of what the resolver says; they are not checked
  * @param maxConnections of one sandbox at once
- * @param maxTotalConnections of all sandboxes at once
+ * @param maxTotalConnections of all sandboxes at once; those of one owner never take them all
  * @param idleTimeout of a connection over which nothing passes
  */
 public record EgressSettings(
@@ -88,6 +88,18 @@ public record EgressSettings(
         pinned,
         newMaxConnections,
         maxTotalConnections,
+        connectTimeout,
+        idleTimeout);
+  }
+
+  public EgressSettings withMaxTotalConnections(int newMaxTotalConnections) {
+    return new EgressSettings(
+        deny,
+        privateHosts,
+        privateRanges,
+        pinned,
+        maxConnections,
+        newMaxTotalConnections,
         connectTimeout,
         idleTimeout);
   }

@@ -34,6 +34,7 @@ public final class Gate implements AutoCloseable {
   private final Pace pace = new Pace();
   private final Semaphore lookups = new Semaphore(MAX_LOOKUPS);
   private final Map<String, OwnHost> own = new ConcurrentHashMap<>();
+  private volatile String owner;
   private volatile Policy policy = Policy.NOTHING;
   private volatile Broker broker = Broker.NONE;
   private volatile long usedBefore;
@@ -59,6 +60,7 @@ public final class Gate implements AutoCloseable {
       @Nullable ServerSocketChannel listener,
       Witness witness) {
     this.sandbox = sandbox;
+    this.owner = sandbox;
     this.socket = socket;
     this.listener = listener;
     this.witness = witness;
@@ -68,6 +70,7 @@ public final class Gate implements AutoCloseable {
   /** The server's own, which nobody comes in through. */
   Gate(String name, Witness witness) {
     this.sandbox = name;
+    this.owner = name;
     this.socket = null;
     this.listener = null;
     this.witness = witness;
@@ -77,6 +80,15 @@ public final class Gate implements AutoCloseable {
   /** What the sandbox is called in messages. */
   public String sandbox() {
     return sandbox;
+  }
+
+  /** Whose sandbox it is: the connections of all sandboxes of one owner are counted together. */
+  public void owner(String newOwner) {
+    owner = newOwner;
+  }
+
+  String owner() {
+    return owner;
   }
 
   /** Holds from the next request on; tunnels that it no longer allows are cut. */

@@ -2,6 +2,7 @@ package dev.carrel.egress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.egress.ProxyFixture.Client;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
@@ -53,6 +54,34 @@ final class FloodTest {
         for (Path path : left.toList()) {
           Files.deleteIfExists(path);
         }
+      }
+      Files.delete(folder);
+    }
+  }
+
+  /** With nothing allowed, and without a byte said. */
+  @Test
+  void sandboxesOfOneTenantLeaveConnectionsToOthers() throws IOException {
+    Path folder = Files.createTempDirectory(Path.of("/tmp"), "fl");
+    var held = new ArrayList<Client>();
+    try (var fixture = new ProxyFixture(settings -> settings.withMaxTotalConnections(8))) {
+      fixture.gate().owner("quiet");
+      for (int i = 0; i < 2; i++) {
+        Path socket = folder.resolve(i + ".sock");
+        fixture.proxy().open("sb" + i, socket, _ -> {}).owner("greedy");
+        for (int j = 0; j < 8; j++) {
+          held.add(new Client(SocketChannel.open(UnixDomainSocketAddress.of(socket))));
+        }
+        assertThat(held.getLast().rest()).startsWith("HTTP/1.1 503");
+      }
+      for (int i = 0; i < 3; i++) {
+        String here = web(fixture);
+        assertThat(fixture.ask("GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(here, here)))
+            .startsWith("HTTP/1.1 200");
+      }
+    } finally {
+      for (Client client : held) {
+        client.close();
       }
       Files.delete(folder);
     }

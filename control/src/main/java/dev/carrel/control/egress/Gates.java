@@ -192,6 +192,7 @@ public final class Gates implements WayOut, AutoCloseable {
   public void begin(Sandbox sandbox, boolean fresh) {
     Opened opened = require(sandbox.id());
     opened.log.owner(sandbox);
+    opened.gate.owner(sandbox.tenant());
     opened.bearer = bearer(sandbox, null);
     if (!fresh) {
       EgressStore.Use before = usedBefore(sandbox.id());

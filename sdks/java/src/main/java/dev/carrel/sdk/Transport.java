@@ -38,6 +38,9 @@ final class Transport implements AutoCloseable {
   private static final int MAX_ERROR_BODY = 64 * 1024;
   // Of an answer that is none of the server's: enough to know whose it is.
   private static final int SHOWN = 100;
+  private static final String STRANGE =
+      "something other than the server listens there or stands before it: pass the server's own"
+          + " address";
 
   static final ObjectMapper JSON =
       JsonMapper.builder()
@@ -161,7 +164,7 @@ final class Transport implements AutoCloseable {
     discard(send(request(path).DELETE()));
   }
 
-  /** The answer's body is the caller's to close. Statuses from 400 are exceptions. */
+  /** The answer's body is the caller's to close. Statuses from 300 are exceptions. */
   HttpResponse<InputStream> send(HttpRequest.Builder builder) {
     HttpRequest request = builder.build();
     HttpResponse<InputStream> response;
@@ -177,6 +180,10 @@ final class Transport implements AutoCloseable {
     }
     if (response.statusCode() >= 400) {
       throw failure(response);
+    }
+    if (response.statusCode() >= 300) {
+      // Not followed, since the token is not for elsewhere; so nothing was done.
+      throw elsewhere(response);
     }
     return response;
   }
@@ -273,6 +280,22 @@ final class Transport implements AutoCloseable {
     return node.path(name).isTextual() ? node.path(name).asText() : null;
   }
 
+  private CarrelException elsewhere(HttpResponse<InputStream> response) {
+    try {
+      response.body().close();
+    } catch (IOException e) {
+      // What else it says is not looked at anyway.
+    }
+    return new CarrelException(
+        ErrorCode.UNKNOWN,
+        response.statusCode(),
+        "%s answers with a redirect to %s"
+            .formatted(base, response.headers().firstValue("Location").orElse("nowhere")),
+        STRANGE,
+        null,
+        null);
+  }
+
   /** Asking again is no use here either. */
   private CarrelException stranger(HttpResponse<?> response, byte[] body, IOException e) {
     String type = response.headers().firstValue("Content-Type").orElse("something");
@@ -286,8 +309,7 @@ final class Transport implements AutoCloseable {
                 response.statusCode(),
                 type,
                 TextNode.valueOf(text.substring(0, Math.min(text.length(), SHOWN)))),
-        "something other than the server listens there or stands before it: pass the server's own"
-            + " address",
+        STRANGE,
         null,
         e);
   }

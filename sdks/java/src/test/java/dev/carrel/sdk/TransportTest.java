@@ -62,6 +62,27 @@ class TransportTest {
     assertThat(broken.message()).contains("broke off");
   }
 
+  /** As of a proxy that wants https: nothing of what was asked for has been done. */
+  @Test
+  void aRedirectIsNamedWithWhereItLeads() throws IOException {
+    String answer =
+        "HTTP/1.1 301 Moved\r\nLocation: https://carrel.example/\r\nContent-Length: 0\r\n\r\n";
+    try (var listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        var carrel = Carrel.connect(address(listener), "token")) {
+      Thread.ofVirtual()
+          .start(() -> answerAll(listener, answer.getBytes(StandardCharsets.US_ASCII)));
+
+      CarrelException refused =
+          catchThrowableOfType(CarrelException.class, () -> carrel.keys().delete("k1"));
+
+      assertThat(refused).as("it was not deleted").isNotNull();
+      assertThat(refused.code()).isEqualTo(ErrorCode.UNKNOWN);
+      assertThat(refused.status()).isEqualTo(301);
+      assertThat(refused.message()).endsWith("answers with a redirect to https://carrel.example/");
+      assertThat(refused.hint().orElse("")).contains("the server's own address");
+    }
+  }
+
   private static CarrelException answered(String type, int length, String body) throws IOException {
     String answer =
         "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"

@@ -41,6 +41,7 @@ final class McpBridge implements AutoCloseable {
   private static final int PARSE_ERROR = -32700;
   private static final int BAD_REQUEST = -32600;
   private static final int INVALID_PARAMS = -32602;
+  private static final Set<String> HERE = Set.of("127.0.0.1", "[::1]", "localhost");
   private static final int MAX_MESSAGE = 32 * 1024 * 1024;
 
   /** Stands alone, and changes nothing. */
@@ -337,63 +338,105 @@ final class McpBridge implements AutoCloseable {
     }
   }
 
-  /** Passes on a stream, and what follows of it where it broke off, up to the answer. */
+  /**
+   * Passes on a stream, and what follows of it where it broke off, up to the answer: a session goes
+   * on with what it was asked for when a connection is lost.
+   */
   private boolean isAnswered(InputStream body, JsonNode id) throws InterruptedException {
     String begun = session;
+    var place = new Place(id);
+    var retries = new Retries();
     try {
-      Passed passed = events(body, id);
-      String last = passed.last();
-      while (!passed.answered()
-          && last != null
-          && begun != null
-          && begun.equals(session)
-          && !cancelled.contains(id.toString())) {
-        passed = resume(last, id);
-        last = passed.last();
-      }
-      return passed.answered();
+      events(body, place);
     } catch (IOException broken) {
-      return false;
+      // The rest is asked for.
+    }
+    while (!place.answered
+        && place.last != null
+        && begun != null
+        && begun.equals(session)
+        && !closed
+        && !cancelled.contains(id.toString())
+        && retries.again()) {
+      try {
+        if (!resume(place, retries)) {
+          return false;
+        }
+      } catch (IOException broken) {
+        // Again, for as long as there is patience.
+      }
+    }
+    return place.answered;
+  }
+
+  /** How far a stream went. For one thread. */
+  private static final class Place {
+    private final @Nullable JsonNode awaited;
+    private @Nullable String last;
+    private boolean answered;
+
+    /**
+     * @param awaited the id of the request that it answers; null: of none
+     */
+    Place(@Nullable JsonNode awaited) {
+      this.awaited = awaited;
     }
   }
 
   /**
-   * How far a stream went.
+   * Passes on what follows in a stream, as far as that comes.
    *
-   * @param last where it can be resumed; null where it cannot be
+   * @return false where there is nothing to be resumed
    */
-  private record Passed(boolean answered, @Nullable String last) {}
-
-  /** The rest of a stream that broke off before its answer. */
-  private Passed resume(String last, JsonNode id) throws IOException, InterruptedException {
-    HttpRequest.Builder request = request(server).header("Last-Event-ID", last).GET();
+  private boolean resume(Place place, Retries retries) throws IOException, InterruptedException {
+    HttpRequest.Builder request = request(server).GET();
     ofSession(request);
-    HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
-    try (InputStream body = response.body()) {
-      if (response.statusCode() != 200) {
-        throw new IOException("the answer was lost on the way");
+    if (place.last != null) {
+      request.header("Last-Event-ID", place.last);
+    }
+    HttpResponse<InputStream> response;
+    try {
+      response = http.send(request.build(), BodyHandlers.ofInputStream());
+    } catch (ConnectException e) {
+      // On this machine there is no way to be lost: the server is gone, and its sessions with it.
+      if (HERE.contains(String.valueOf(server.address().getHost()))) {
+        return false;
       }
-      return events(body, id);
+      throw e;
+    }
+    try (InputStream body = response.body()) {
+      if (response.statusCode() >= 500) {
+        throw new IOException("whoever stands before the server does not reach it");
+      }
+      if (response.statusCode() != 200) {
+        return false;
+      }
+      retries.connected();
+      events(body, place);
+      return true;
     }
   }
 
-  private Passed events(InputStream body, @Nullable JsonNode id) throws IOException {
+  private void events(InputStream body, Place place) throws IOException {
     var lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8));
-    String last = null;
-    boolean answered = false;
+    // It is resumed behind what was passed on, not behind what was only announced.
+    String current = place.last;
     for (String line; (line = lines.readLine()) != null; ) {
       if (line.startsWith("id: ")) {
-        last = line.substring("id: ".length());
+        current = line.substring("id: ".length());
       } else if (line.startsWith("data: {")) {
         JsonNode message = JSON.readTree(line.substring("data: ".length()));
         // A server that stops says so in an event of its own, which is none of MCP.
         if (message.has("jsonrpc")) {
-          answered |= id != null && !message.has("method") && id.equals(message.get("id"));
+          JsonNode id = place.awaited;
+          place.answered |= id != null && !message.has("method") && id.equals(message.get("id"));
           write(message);
         }
+        place.last = current;
+      } else if (line.isEmpty()) {
+        place.last = current;
       }
     }
-    return new Passed(answered, last);
   }
 
   /** Passes on what belongs to no request, for as long as the session lives. */
@@ -408,29 +451,25 @@ final class McpBridge implements AutoCloseable {
             .start(
                 () -> {
                   try {
-                    String last = null;
+                    var place = new Place(null);
+                    var retries = new Retries();
                     while (!closed && id != null && id.equals(session)) {
-                      last = listenOnce(last);
+                      if (!listenOnce(place, retries) || !retries.again()) {
+                        return;
+                      }
                     }
-                  } catch (IOException | InterruptedException over) {
+                  } catch (InterruptedException over) {
                     // The next request finds out whether the server is gone.
                   }
                 });
   }
 
-  private @Nullable String listenOnce(@Nullable String last)
-      throws IOException, InterruptedException {
-    HttpRequest.Builder request = request(server).GET();
-    ofSession(request);
-    if (last != null) {
-      request.header("Last-Event-ID", last);
-    }
-    HttpResponse<InputStream> response = http.send(request.build(), BodyHandlers.ofInputStream());
-    try (InputStream body = response.body()) {
-      if (response.statusCode() != 200) {
-        throw new IOException("not listened to");
-      }
-      return events(body, null).last();
+  /** False where the server does not want to be listened to. */
+  private boolean listenOnce(Place place, Retries retries) throws InterruptedException {
+    try {
+      return resume(place, retries);
+    } catch (IOException broken) {
+      return true;
     }
   }
 

@@ -127,6 +127,81 @@ class McpBridgeTest {
     assertThat(cancelled.getCount()).isZero();
   }
 
+  /** The call goes on in its session, whose answer waits. */
+  @Test
+  void theRestOfAStreamThatBrokeOffIsFetched() throws Exception {
+    String news = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}";
+    String late = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}";
+    var resumed = new AtomicInteger();
+    serve(
+        exchange -> {
+          String message =
+              new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          String last = exchange.getRequestHeaders().getFirst("Last-Event-ID");
+          if (message.contains("\"initialize\"")) {
+            exchange.getResponseHeaders().set("Mcp-Session-Id", "s");
+            respond(exchange, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+          } else if (message.contains("tools/call")) {
+            // Of the second event only the beginning comes.
+            breakOff(exchange, "id: 1.0\ndata: " + news + "\n\nid: 1.1\n");
+          } else if ("1.0".equals(last)) {
+            switch (resumed.incrementAndGet()) {
+              case 1 -> breakOff(exchange, "");
+              case 2 -> {
+                exchange.sendResponseHeaders(502, -1);
+                exchange.close();
+              }
+              default -> breakOff(exchange, "id: 1.1\ndata: " + late + "\n\n");
+            }
+          } else if ("1.1".equals(last)) {
+            respond(exchange, "text/event-stream", "id: 1.2\ndata: " + ANSWER + "\n\n");
+          } else {
+            exchange.sendResponseHeaders(405, -1);
+            exchange.close();
+          }
+        });
+
+    assertThat(
+            bridged(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}\n" + CALL))
+        .containsExactly("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", news, late, ANSWER);
+    assertThat(resumed).hasValue(3);
+  }
+
+  @Test
+  void whatTheServerNoLongerHasIsLost() throws Exception {
+    serve(
+        exchange -> {
+          String message =
+              new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          if (message.contains("\"initialize\"")) {
+            exchange.getResponseHeaders().set("Mcp-Session-Id", "s");
+            respond(exchange, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+          } else if (message.contains("tools/call")) {
+            breakOff(exchange, "id: 1.0\ndata: \n\n");
+          } else {
+            exchange.sendResponseHeaders(404, -1);
+            exchange.close();
+          }
+        });
+
+    assertThat(
+            bridged(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}\n" + CALL))
+        .hasSize(2)
+        .last()
+        .satisfies(line -> assertThat(line).contains("\"id\":7", "may have run"));
+  }
+
+  /** Ends the connection in the middle of an answer. */
+  private static void breakOff(HttpExchange exchange, String text) throws IOException {
+    exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+    exchange.sendResponseHeaders(200, 0);
+    exchange.getResponseBody().write(text.getBytes(StandardCharsets.UTF_8));
+    exchange.getResponseBody().flush();
+    throw new IOException("as a connection that is lost");
+  }
+
   private static void await(CountDownLatch latch) throws IOException {
     try {
       latch.await();

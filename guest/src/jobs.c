@@ -27,14 +27,16 @@ jobs_busy(const struct spawn *spawn)
 static struct job *
 take_job(struct spawn *spawn, enum job_kind kind, int client, int box, struct failure *failure)
 {
-	for (int i = 0; i < JOBS_MAX; i++) {
+	/* A removal is short, and whoever waits for it ends a sandbox: copies never keep it from a place. */
+	int places = kind == JOB_REMOVE ? JOBS_MAX : JOBS_MAX - JOBS_FOR_REMOVALS;
+	for (int i = 0; i < places; i++) {
 		struct job *job = &spawn->jobs[i];
 		if (job->kind != JOB_FREE)
 			continue;
 		*job = (struct job){.kind = kind, .client = client, .box = box, .pidfd = -1, .words = -1};
 		return job;
 	}
-	give_up(failure, KIND_BUSY, "jobs", 0, "%d copies, removals and changes of limits are under way: try again", JOBS_MAX);
+	give_up(failure, KIND_BUSY, "jobs", 0, "%d copies, removals and changes of limits are under way: try again", places);
 	return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "clients.h"
 
 #define JOBS_MAX 64
+#define JOBS_FOR_REMOVALS 16 /* of these */
 
 enum job_kind { JOB_FREE, JOB_COPY, JOB_REMOVE, JOB_LIMIT };
 

@@ -351,7 +351,7 @@ final class Births {
   private void copy(Sandbox made, VolumeId from) {
     Sandbox.Volume volume = made.volume();
     if (volume != null) {
-      volumes.copy(made.engine(), from, volume.id());
+      volumes.copy(made, from, volume.id());
     }
   }
 

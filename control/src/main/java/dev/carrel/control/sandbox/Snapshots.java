@@ -78,7 +78,7 @@ public final class Snapshots {
       Sandbox.Volume volume = requireVolume(row);
       store.begin(begun, maxBytes);
       try {
-        volumes.copy(row.engine(), volume.id(), begun.volume());
+        volumes.copy(row, volume.id(), begun.volume());
         Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
         store.finish(made);
         tell(row, "snapshot.created", made);
@@ -168,7 +168,7 @@ public final class Snapshots {
     Sandbox row = before;
     boolean stopped = false;
     try {
-      volumes.copy(row.engine(), snapshot.volume(), fresh.id());
+      volumes.copy(row, snapshot.volume(), fresh.id());
       if (live != null) {
         row = life.markStopped(live, Failures.restored());
         stopped = true;
@@ -241,7 +241,7 @@ public final class Snapshots {
         Sandbox now = sandboxes.get(caller, row.id());
         volumeStore.createSpare(copy, now, now.limits().disk(), maxBytes);
         try {
-          volumes.copy(now.engine(), requireVolume(now).id(), copy);
+          volumes.copy(now, requireVolume(now).id(), copy);
         } catch (RuntimeException e) {
           volumes.remove(now.engine(), copy);
           throw e;

@@ -27,6 +27,7 @@ final class WorkspaceVolumes {
 
   private final VolumeStore store;
   private final Engines engines;
+  private final CopyTurns turns = new CopyTurns();
   private final Duration orphanMinAge;
   private final Map<VolumeId, Instant> orphans = new HashMap<>();
 
@@ -36,14 +37,18 @@ final class WorkspaceVolumes {
     this.orphanMinAge = orphanMinAge;
   }
 
-  /** Makes {@code to} with the files of {@code from} as they are at one moment. */
-  void copy(String engine, VolumeId from, VolumeId to) {
-    Volumes volumes = require(engine);
+  /**
+   * Makes {@code to} with the files of {@code from} as they are at one moment.
+   *
+   * @param row whose tenant the copy is for, and whose engine makes it
+   */
+  void copy(Sandbox row, VolumeId from, VolumeId to) {
+    Volumes volumes = require(row.engine());
     Bounded.call(
         "copy of " + from,
         COPY_LIMIT,
         () -> {
-          volumes.copy(from, to);
+          turns.take(row.tenant(), () -> volumes.copy(from, to));
           return volumes;
         },
         late -> removeLate(late, to));

@@ -14,6 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
@@ -42,6 +43,12 @@ final class SpawnServer implements AutoCloseable {
   /** Fewer than the connections that the server accepts, which other processes may need too. */
   private static final int MAX_REQUESTS = 64;
 
+  /** Of one kind that may take minutes, so that all others find slots meanwhile. */
+  static final int MAX_LONG = 16;
+
+  /** For a turn to copy, where others copy for as long as a disk takes. */
+  private static final Duration LONG_WAIT = Duration.ofMinutes(5);
+
   private final Duration answer;
   private final Path runDirectory;
   private final Path libDirectory;
@@ -50,6 +57,10 @@ final class SpawnServer implements AutoCloseable {
   private final Path socket;
   private final ConcurrentLinkedDeque<SpawnConnection> kept = new ConcurrentLinkedDeque<>();
   private final Semaphore slots = new Semaphore(MAX_REQUESTS, true);
+  private final Map<Integer, Semaphore> longSlots =
+      Map.of(
+          Frame.VOLUME_COPY, new Semaphore(MAX_LONG, true),
+          Frame.LIMIT, new Semaphore(MAX_LONG, true));
   private final ReentrantLock starting = new ReentrantLock();
   private volatile @Nullable String build;
 
@@ -80,7 +91,20 @@ final class SpawnServer implements AutoCloseable {
    * @param undo what to ask first when a server ended over the request and it is made again
    */
   List<Frame> ask(Frame request, Optional<Frame> undo) throws IOException {
-    takeSlot();
+    Semaphore few = longSlots.get(request.type());
+    if (few == null) {
+      return askInTurn(request, undo);
+    }
+    take(few, MAX_LONG, request.type() == Frame.VOLUME_COPY ? LONG_WAIT : answer);
+    try {
+      return askInTurn(request, undo);
+    } finally {
+      few.release();
+    }
+  }
+
+  private List<Frame> askInTurn(Frame request, Optional<Frame> undo) throws IOException {
+    take(slots, MAX_REQUESTS, answer);
     try {
       return askNow(request, undo);
     } finally {
@@ -88,12 +112,12 @@ final class SpawnServer implements AutoCloseable {
     }
   }
 
-  private void takeSlot() throws IOException {
+  private static void take(Semaphore free, int most, Duration wait) throws IOException {
     try {
-      if (!slots.tryAcquire() && !slots.tryAcquire(answer.toNanos(), TimeUnit.NANOSECONDS)) {
+      if (!free.tryAcquire() && !free.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS)) {
         throw new IOException(
             "%d requests to the spawn server are under way, and none was done in %d ms"
-                .formatted(MAX_REQUESTS, answer.toMillis()));
+                .formatted(most, wait.toMillis()));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -181,9 +205,7 @@ final class SpawnServer implements AutoCloseable {
   }
 
   private Duration patience(Frame request) {
-    return request.type() == Frame.VOLUME_COPY || request.type() == Frame.LIMIT
-        ? LONG_ANSWER
-        : answer;
+    return longSlots.containsKey(request.type()) ? LONG_ANSWER : answer;
   }
 
   private static void leaveIfIdle(SpawnConnection connection) throws IOException {
@@ -290,7 +312,7 @@ final class SpawnServer implements AutoCloseable {
   }
 
   /** Tells builds of the guest program apart, and servers that keep volumes elsewhere. */
-  private String build() throws IOException {
+  String build() throws IOException {
     String known = build;
     if (known == null) {
       byte[] program = Files.readAllBytes(libDirectory.resolve("guest"));

@@ -24,7 +24,7 @@ class MmdebstrapBuilderTest {
     // Says its number, and then nothing until long after everybody has gone.
     Files.writeString(program, "#!/bin/sh\ncat > /dev/null\necho $$ >&2\nexec sleep 1000\n");
     Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
-    var layers = new Layers(folder, folder, ImageLimits.defaults());
+    var layers = new Layers(folder, folder, ImageLimits.defaults(), Disk.HOST);
     var said = new Listener();
     var job = new RootBuilder.Job(TINY, BuildOrder.NEWEST, 0, layers, folder, said);
     Thread worker =

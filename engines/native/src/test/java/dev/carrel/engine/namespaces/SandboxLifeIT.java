@@ -249,7 +249,9 @@ final class SandboxLifeIT extends MachineTests {
     assertThat(machine.usage().oomKills()).isZero();
   }
 
-  /** What is sent to somebody who never reads it lies in the kernel, where no process pays for it. */
+  /**
+   * What is sent to somebody who never reads it lies in the kernel, where no process pays for it.
+   */
   @Test
   void buffersOfSocketsAreBoundedToo() throws Exception {
     DataSize most = DataSize.ofMebibytes(64);
@@ -279,7 +281,8 @@ final class SandboxLifeIT extends MachineTests {
     long total =
         Files.readAllLines(Path.of("/proc/meminfo")).stream()
             .filter(line -> line.startsWith("MemTotal:"))
-            .mapToLong(line -> DataSize.ofKibibytes(Long.parseLong(line.replaceAll("\\D", ""))).bytes())
+            .mapToLong(
+                line -> DataSize.ofKibibytes(Long.parseLong(line.replaceAll("\\D", ""))).bytes())
             .sum();
     assertThat(Long.parseLong(Files.readString(memory.folder().resolveSibling(file)).strip()))
         .isBetween(1L, total / 8 * 7);
@@ -310,7 +313,8 @@ final class SandboxLifeIT extends MachineTests {
   /** The kernel has a few thousand terminals for all sandboxes. */
   @Test
   void noSandboxHasTheTerminalsOfMany() {
-    Finished taken = Finished.run(startGuest(), Command.of("/usr/bin/python3", "-c", ALL_TERMINALS));
+    Finished taken =
+        Finished.run(startGuest(), Command.of("/usr/bin/python3", "-c", ALL_TERMINALS));
     assertThat(taken.stdout()).as(taken.stderr()).isEqualTo("64 ENOSPC\n");
   }
 

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.spi.DataSize;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
+import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -63,8 +65,17 @@ class DeafCommandsTest {
     Execs execs = server.control().execs();
     Eventually.until("it is ready", () -> execs.get(ADA, sandbox, exec).outputEnd() > 0);
     ByteBuffer keys = ByteBuffer.allocate((int) DataSize.ofMebibytes(1).bytes());
-    Thread filling = Thread.startVirtualThread(() -> execs.write(ADA, sandbox, exec, keys, false));
+    Thread filling = Thread.startVirtualThread(() -> write(execs, keys));
     Eventually.until("it is full", () -> filling.getState() == Thread.State.WAITING);
+  }
+
+  private void write(Execs execs, ByteBuffer keys) {
+    try {
+      execs.write(ADA, sandbox, exec, keys, false);
+    } catch (SandboxException e) {
+      // The server has ended, and with it what waits here.
+      assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE);
+    }
   }
 
   @ParameterizedTest

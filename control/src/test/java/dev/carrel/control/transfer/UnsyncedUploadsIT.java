@@ -127,16 +127,18 @@ class UnsyncedUploadsIT {
         });
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<Uploads.Progress> writing = threads.submit(this::append);
-      syncing.await();
-      ControlFixture.eventually(this::isThere);
-      Future<Uploads.Progress> asking = threads.submit(() -> uploads.find(ALICE, sandbox, id));
-      assertThatExceptionOfType(TimeoutException.class)
-          .isThrownBy(() -> asking.get(300, TimeUnit.MILLISECONDS));
-      over.countDown();
+      Future<Uploads.Progress> asking;
+      try {
+        syncing.await();
+        ControlFixture.eventually(this::isThere);
+        asking = threads.submit(() -> uploads.find(ALICE, sandbox, id));
+        assertThatExceptionOfType(TimeoutException.class)
+            .isThrownBy(() -> asking.get(300, TimeUnit.MILLISECONDS));
+      } finally {
+        over.countDown();
+      }
       assertThat(asking.get().offset()).isEqualTo(NEW.length);
       assertThat(writing.get().offset()).isEqualTo(NEW.length);
-    } finally {
-      over.countDown();
     }
     assertThat(read()).isEqualTo("whole");
   }

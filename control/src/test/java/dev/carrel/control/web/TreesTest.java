@@ -38,15 +38,16 @@ class TreesTest {
       for (int i = 0; i < 10; i++) {
         held.add(threads.submit(() -> trees.parse("evil", this::slow)));
       }
-      begun.await();
-      Future<String> quick = threads.submit(() -> trees.parse("acme", () -> "read"));
-      assertThat(quick.get(10, TimeUnit.SECONDS)).isEqualTo("read");
-      over.countDown();
+      try {
+        begun.await();
+        Future<String> quick = threads.submit(() -> trees.parse("acme", () -> "read"));
+        assertThat(quick.get(10, TimeUnit.SECONDS)).isEqualTo("read");
+      } finally {
+        over.countDown();
+      }
       for (Future<Integer> one : held) {
         assertThat(one.get()).isEqualTo(1);
       }
-    } finally {
-      over.countDown();
     }
   }
 
@@ -55,15 +56,16 @@ class TreesTest {
     var trees = new Trees(Duration.ofMillis(50));
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<Integer> held = threads.submit(() -> trees.parse("acme", this::slow));
-      begun.await();
-      assertThatExceptionOfType(SandboxException.class)
-          .isThrownBy(() -> trees.parse("acme", () -> "read"))
-          .matches(e -> e.code() == ErrorCode.WEB_FAILED);
-      over.countDown();
+      try {
+        begun.await();
+        assertThatExceptionOfType(SandboxException.class)
+            .isThrownBy(() -> trees.parse("acme", () -> "read"))
+            .matches(e -> e.code() == ErrorCode.WEB_FAILED);
+      } finally {
+        over.countDown();
+      }
       held.get();
       assertThat(trees.parse("acme", () -> "read")).isEqualTo("read");
-    } finally {
-      over.countDown();
     }
   }
 }

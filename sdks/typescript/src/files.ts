@@ -17,6 +17,12 @@ import { type Json, type Transport, filePath, whole } from "./transport.js";
 /** What a file can be written from; a stream is sent as it comes. */
 export type Content = string | Uint8Array | Blob | ReadableStream<Uint8Array>;
 
+/** The entries of a directory, as many as the server gives at once. */
+export interface FileListing extends Array<FileEntry> {
+  /** Whether there are more, which are not in this list. */
+  readonly truncated: boolean;
+}
+
 /** The files of one sandbox. Paths are resolved inside it; a relative one starts at /workspace. Content may be of any size. */
 export class Files {
   constructor(
@@ -48,9 +54,10 @@ export class Files {
     });
   }
 
-  async list(path = "/workspace", options: { depth?: number } = {}): Promise<FileEntry[]> {
-    const entries = await this.transport.get(`${this.sandboxPath}/files`, { path, depth: options.depth });
-    return entries.map(readFileEntry);
+  /** What is in a directory; of a very large one not all, as `truncated` of the list tells. */
+  async list(path = "/workspace", options: { depth?: number } = {}): Promise<FileListing> {
+    const { value, truncated } = await this.transport.cut(`${this.sandboxPath}/files`, { path, depth: options.depth });
+    return Object.defineProperty(value.map(readFileEntry), "truncated", { value: truncated }) as FileListing;
   }
 
   async stat(path: string): Promise<FileEntry> {

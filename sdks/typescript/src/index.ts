@@ -1,6 +1,6 @@
 export { Approvals, Audit, Carrel, type EventFilter, Sandboxes, Secrets, Snapshots, Volumes } from "./carrel.js";
 export { CarrelError, type FailureCode } from "./errors.js";
-export { type Content, Files } from "./files.js";
+export { type Content, type FileListing, Files } from "./files.js";
 export type * from "./generated/types.js";
 export { Host, Images, Keys, type SettingInfo, Settings } from "./operations.js";
 export type { RichCodeResult } from "./rich.js";

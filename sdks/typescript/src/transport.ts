@@ -64,6 +64,13 @@ export class Transport {
     return this.json("GET", path, { query });
   }
 
+  /** Also whether there is more than what came. */
+  async cut(path: string, query: Query): Promise<{ value: Json; truncated: boolean }> {
+    const response = await this.open("GET", path, { query });
+    const value = this.parsed(response, await whole(response, (r) => r.text()));
+    return { value, truncated: response.headers.get("X-Carrel-Truncated") === "true" };
+  }
+
   /** Sends JSON and reads JSON, if there is any. With a key also when the answer is lost. */
   async json(method: string, path: string, request: Request = {}): Promise<Json> {
     const patience = new Patience();

@@ -7,6 +7,7 @@ from ._async.client import AsyncCarrel
 from ._async.sandbox import AsyncSandbox
 from ._async.streams import AsyncCodeStream, AsyncEventStream, AsyncExecStream, AsyncFileWatch
 from ._errors import CarrelError, Unreachable
+from ._listing import FileListing
 from ._settings import SettingInfo
 from ._sync.client import Carrel
 from ._sync.sandbox import Sandbox
@@ -33,6 +34,7 @@ __all__ = [
     "EventStream",
     "ExecEvent",
     "ExecStream",
+    "FileListing",
     "FileWatch",
     "Output",
     "Result",

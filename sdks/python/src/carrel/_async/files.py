@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from .._errors import CarrelError
+from .._listing import FileListing
 from .._wire import Unpack, file_path
 from ..generated.types import FileEntry, GlobOptions, GlobResult, GrepOptions, GrepResult
 from .platform import chunks, save
@@ -53,9 +54,10 @@ class AsyncFiles:
         """Streams a file of the sandbox to this machine; when that fails, what was there stays."""
         await save(target, self.read_chunks(path))
 
-    async def list(self, path: str = "/workspace", *, depth: int = 1) -> list[FileEntry]:
-        entries = await self._transport.get(f"{self._path}/files", {"path": path, "depth": depth})
-        return [FileEntry.from_wire(entry) for entry in entries]
+    async def list(self, path: str = "/workspace", *, depth: int = 1) -> FileListing:
+        """What is in a directory; of a very large one not all, as `truncated` of the list tells."""
+        entries, truncated = await self._transport.get_cut(f"{self._path}/files", {"path": path, "depth": depth})
+        return FileListing((FileEntry.from_wire(entry) for entry in entries), truncated)
 
     async def stat(self, path: str) -> FileEntry:
         return await self._entry("stat", {"path": path})

@@ -43,6 +43,11 @@ class AsyncTransport:
     async def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         return self._parsed(await self._ask("GET", path, params=params))
 
+    async def get_cut(self, path: str, params: Mapping[str, Any]) -> tuple[Any, bool]:
+        """Also whether there is more than what came."""
+        response = await self._ask("GET", path, params=params)
+        return self._parsed(response), response.headers.get("X-Carrel-Truncated") == "true"
+
     async def send(self, method: str, path: str, wire: Any = None, *, key: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
         """Sends JSON and reads JSON, if there is any. With a key also when the answer is lost."""
         content = None if wire is None else json.dumps(wire, default=body).encode()

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from .._errors import CarrelError
+from .._listing import FileListing
 from .._wire import Unpack, file_path
 from ..generated.types import FileEntry, GlobOptions, GlobResult, GrepOptions, GrepResult
 from .platform import chunks, save
@@ -54,9 +55,10 @@ class Files:
         """Streams a file of the sandbox to this machine; when that fails, what was there stays."""
         save(target, self.read_chunks(path))
 
-    def list(self, path: str = "/workspace", *, depth: int = 1) -> list[FileEntry]:
-        entries = self._transport.get(f"{self._path}/files", {"path": path, "depth": depth})
-        return [FileEntry.from_wire(entry) for entry in entries]
+    def list(self, path: str = "/workspace", *, depth: int = 1) -> FileListing:
+        """What is in a directory; of a very large one not all, as `truncated` of the list tells."""
+        entries, truncated = self._transport.get_cut(f"{self._path}/files", {"path": path, "depth": depth})
+        return FileListing((FileEntry.from_wire(entry) for entry in entries), truncated)
 
     def stat(self, path: str) -> FileEntry:
         return self._entry("stat", {"path": path})

@@ -2,6 +2,7 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
 import dev.carrel.sdk.FileEntry;
+import dev.carrel.sdk.FileListing;
 import dev.carrel.sdk.Sandbox;
 import java.io.IOException;
 import java.io.InputStream;
@@ -58,7 +59,12 @@ final class FilesCommand extends CommandGroup {
     public Integer call() {
       Console console = session.console();
       try (Session.Connection server = session.connect()) {
-        List<FileEntry> entries = server.carrel().sandboxes().get(id).files().list(path);
+        FileListing entries = server.carrel().sandboxes().get(id).files().list(path);
+        if (entries.truncated()) {
+          console.note(
+              "there are more entries than these %d: list a directory further down"
+                  .formatted(entries.size()));
+        }
         if (common.json()) {
           console.json(entries);
           return 0;

@@ -35,6 +35,7 @@ class CliTest {
   private static final String SETTINGS = "/api/v1/settings/sandbox";
 
   private final Map<String, String> answers = new ConcurrentHashMap<>();
+  private volatile boolean truncated;
   private final List<String> requests = new CopyOnWriteArrayList<>();
   @TempDir private Path folder;
   private HttpServer server;
@@ -265,6 +266,23 @@ class CliTest {
     assertThat(alone(line.split(" ")).code()).isEqualTo(2);
   }
 
+  @Test
+  void aDirectoryWithMoreThanIsShownSaysSo() {
+    answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
+    answers.put(
+        "GET " + SANDBOX + "/files",
+        "[{\"name\":\"a\",\"mode\":\"0644\",\"size\":1,\"type\":\"file\","
+            + "\"modified_at\":\"2026-01-01T00:00:00Z\"}]");
+    assertThat(carrel("files", "ls", "sb1").err()).isEmpty();
+    truncated = true;
+    for (String line : List.of("files ls sb1", "files ls --json sb1")) {
+      Outcome cut = carrel(line.split(" ", -1));
+      assertThat(cut.code()).isZero();
+      assertThat(cut.out()).contains("a");
+      assertThat(cut.err()).contains("there are more entries than these 1");
+    }
+  }
+
   private Outcome carrel(String... arguments) {
     URI address = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     return carrel(Optional.of(new Endpoint(address, "token")), arguments);
@@ -330,6 +348,7 @@ class CliTest {
             answer.startsWith("event:")
                 ? "text/event-stream"
                 : known ? "application/json" : "application/problem+json");
+    exchange.getResponseHeaders().set("X-Carrel-Truncated", Boolean.toString(truncated));
     exchange.sendResponseHeaders(known ? 200 : 401, bytes.length);
     exchange.getResponseBody().write(bytes);
     exchange.close();

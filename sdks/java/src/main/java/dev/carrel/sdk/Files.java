@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -30,8 +31,18 @@ public final class Files {
     this.sandboxPath = sandboxPath;
   }
 
-  public List<FileEntry> list(String path) {
-    return transport.get(sandboxPath + "/files" + Transport.query(Map.of("path", path)), ENTRIES);
+  /**
+   * What is in a directory; of a very large one not all, as {@link FileListing#truncated} tells.
+   */
+  public FileListing list(String path) {
+    HttpResponse<InputStream> response =
+        transport.send(
+            transport
+                .request(sandboxPath + "/files" + Transport.query(Map.of("path", path)))
+                .GET());
+    boolean truncated =
+        response.headers().firstValue("X-Carrel-Truncated").orElse("").equals("true");
+    return new FileListing(transport.read(response, ENTRIES), truncated);
   }
 
   /** A file's bytes, to be closed by the caller; a directory comes as a zip. */

@@ -279,6 +279,7 @@ final class DockerEngine implements Engine {
       MachineFolder folder, MachineState state, HostProcess first, Set<String> excused)
       throws IOException {
     ControlGroup group = hierarchies.groupOf(first.pid());
+    group.limitBuffers(state.limits().memory().bytes());
     Isolation isolation = inspect(folder, first, group, state);
     List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
     if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {

@@ -196,6 +196,17 @@ public record ControlGroup(Map<String, Path> first, @Nullable Path second) {
     return PERIOD_MICROS;
   }
 
+  /**
+   * Lets buffers of sockets count, too, where version 1 does so only when it is told: up to as much
+   * as there is memory. Runtimes pass over this limit without a word.
+   */
+  public void limitBuffers(long bytes) throws IOException {
+    Optional<Path> file = folder("memory").map(f -> f.resolve("memory.kmem.tcp.limit_in_bytes"));
+    if (second == null && file.isPresent() && Files.isWritable(file.get())) {
+      Files.writeString(file.get(), Long.toString(bytes));
+    }
+  }
+
   private void changeMemory(long old, long wanted) throws IOException {
     if (second != null) {
       changeMemoryOfSecond(second, wanted);
@@ -220,6 +231,11 @@ public record ControlGroup(Map<String, Path> first, @Nullable Path second) {
         }
         throw e;
       }
+    }
+    try {
+      limitBuffers(wanted);
+    } catch (IOException e) {
+      // More is in them: then they keep the bound that they had.
     }
   }
 

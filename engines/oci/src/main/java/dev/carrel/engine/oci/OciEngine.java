@@ -222,6 +222,7 @@ final class OciEngine implements Engine {
         state.volume() == null
             ? state.limits()
             : Settled.withDisk(state.limits(), folder.volumeSize());
+    remains.group(folder.id()).limitBuffers(limits.memory().bytes());
     Isolation isolation = inspect(folder, ids, first, limits, state.volume(), rootfs);
     List<Isolation.Measure> missing = Measures.unexcused(isolation, excused);
     if (!missing.isEmpty() && !excused.contains(Probe.ANYTHING)) {

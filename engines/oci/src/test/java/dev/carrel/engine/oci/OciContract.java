@@ -1,12 +1,14 @@
 package dev.carrel.engine.oci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.carrel.engine.host.HostProcess;
 import dev.carrel.engine.testkit.EngineContract;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.Machine;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
@@ -51,6 +53,18 @@ abstract class OciContract extends EngineContract {
     HostProcess first = MachineFolder.in(runtime, run, machine.id()).writtenPid().orElseThrow();
     assertThat(first.alive()).isTrue();
     return ProcessHandle.of(first.pid()).orElseThrow();
+  }
+
+  /** Version 1 of control groups counts them only where it is told to, and runtimes do not tell. */
+  @Test
+  void buffersOfSocketsHaveTheLimitOfMemory() throws Exception {
+    Machine machine = start();
+    Path group = Path.of("/sys/fs/cgroup/memory" + Bundle.groupOf(machine.id()));
+    Path file = group.resolve("memory.kmem.tcp.limit_in_bytes");
+    assumeThat(file).exists();
+
+    assertThat(Files.readString(file).strip())
+        .isEqualTo(Long.toString(machine.limits().memory().bytes()));
   }
 
   /** As the command has that asked for the removal, or as anybody has who knows the id. */

@@ -110,7 +110,10 @@ record ContainerRequest(
             limit("core", 0),
             limit("msgqueue", 64 << 10),
             limit("nice", 0),
-            limit("rtprio", 0)));
+            limit("rtprio", 0),
+            // Counted for who made the user namespace, which is the host's root.
+            limit("sigpending", 1024),
+            limit("memlock", 8 << 20)));
     config.put("Tmpfs", memory());
     config.put("Mounts", mounts());
     config.putAll(resources(limits, folder.kind()));

@@ -35,6 +35,12 @@ abstract class DockerHardening extends HardeningContract {
     return kind == Kind.GVISOR;
   }
 
+  /** A daemon takes no options for them. */
+  @Override
+  protected boolean boundsTerminals() {
+    return false;
+  }
+
   /** A daemon cannot be told; no_new_privs and ids that are not mapped make that needless. */
   @Override
   protected boolean refusesOwners() {

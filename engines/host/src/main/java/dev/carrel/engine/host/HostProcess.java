@@ -1,6 +1,7 @@
 package dev.carrel.engine.host;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,6 +69,26 @@ public record HostProcess(long pid, long started) {
     } catch (IOException e) {
       return -1;
     }
+  }
+
+  /**
+   * How much of this the server and what it starts may have at the very most.
+   *
+   * @param what in the words of /proc/self/limits, as in "locked memory"
+   */
+  public static long most(String what) {
+    String name = "Max " + what + " ";
+    try {
+      for (String line : Files.readAllLines(Path.of("/proc/self/limits"))) {
+        if (line.startsWith(name)) {
+          String hard = line.substring(name.length()).strip().split(" +", 3)[1];
+          return hard.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(hard);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    throw new IllegalArgumentException("no limit of " + what);
   }
 
   private static long effectiveUser(List<String> status) {

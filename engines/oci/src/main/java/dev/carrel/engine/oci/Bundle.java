@@ -69,6 +69,7 @@ record Bundle(
           "CAP_FSETID",
           "CAP_SYS_ADMIN");
 
+  private static final int MAX_TERMINALS = 64;
   private static final DataSize RUN = DataSize.ofMebibytes(1);
 
   Bundle {
@@ -140,6 +141,10 @@ record Bundle(
     all.add(rlimit("RLIMIT_MSGQUEUE", 64 << 10));
     all.add(rlimit("RLIMIT_NICE", 0));
     all.add(rlimit("RLIMIT_RTPRIO", 0));
+    // Both are counted for whoever made the user namespace: for root, whose processes need some.
+    // Nobody raises what he has less of: an ordinary user's runtime would fail.
+    all.add(rlimit("RLIMIT_SIGPENDING", Math.min(1024, HostProcess.most("pending signals"))));
+    all.add(rlimit("RLIMIT_MEMLOCK", Math.min(8 << 20, HostProcess.most("locked memory"))));
     if (!HostProcess.isRoot()) {
       all.add(rlimit("RLIMIT_NPROC", limits.pids())); // where no group counts processes
     }
@@ -203,6 +208,9 @@ record Bundle(
   private Map<String, Object> terminals() {
     var options =
         new ArrayList<>(List.of("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"));
+    if (runtime != OciRuntime.RUNSC) {
+      options.add("max=" + MAX_TERMINALS); // of the few that the kernel has for all sandboxes
+    }
     options.addAll(ids.terminalGroup());
     return mount("/dev/pts", "devpts", "devpts", options.toArray(String[]::new));
   }

@@ -3,6 +3,7 @@ package dev.carrel.engine.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.guest.Guest;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
@@ -42,6 +43,17 @@ public abstract class HardeningContract {
   private static final String OPEN_ALL =
       "for f in /proc/%s/fd/*; do (exec 9< $f) 2> /dev/null && echo $f $(readlink $f); done";
 
+  private static final String OPEN_TERMINALS =
+      """
+      import os
+      opened = []
+      try:
+          while True:
+              opened.append(os.open("/dev/ptmx", os.O_RDWR))
+      except OSError as error:
+          print(len(opened), os.strerror(error.errno))
+      """;
+
   private static final Limits LIMITS =
       new Limits(DataSize.ofMebibytes(256), 1, 64, DataSize.ofMebibytes(32), 512);
 
@@ -68,6 +80,11 @@ public abstract class HardeningContract {
   /** Whether machines have a kernel of their own, which hides what the host's would show. */
   protected boolean ownKernel() {
     return false;
+  }
+
+  /** Whether it may have only so many terminals; a kernel of its own has its own. */
+  protected boolean boundsTerminals() {
+    return !ownKernel();
   }
 
   /** The mounts that may be written to as mounts; who may write is tried. */
@@ -296,6 +313,8 @@ public abstract class HardeningContract {
   void limitsAreInForce() {
     assertThat(sandbox.limit("NOFILE")).isEqualTo(LIMITS.openFiles());
     assertThat(sandbox.limit("CORE")).isZero();
+    assertThat(sandbox.limit("SIGPENDING")).isLessThanOrEqualTo(1024);
+    assertThat(sandbox.limit("MEMLOCK")).isLessThanOrEqualTo(8 << 20);
     Finished full =
         shell("dd if=/dev/zero of=/workspace/big bs=1M count=64 2>&1; rm /workspace/big");
     assertThat(full.stdout()).contains("No space left");
@@ -305,6 +324,20 @@ public abstract class HardeningContract {
     Finished inodes =
         shell("cd /tmp && seq 200000 | xargs touch 2>&1 | tail -1; ls | wc -l; rm -rf /tmp/*");
     assertThat(inodes.stdout()).contains("No space left");
+  }
+
+  /** The kernel has a few thousand for all sandboxes together. */
+  @Test
+  void terminalsOfOneSandboxAreFew() {
+    if (!boundsTerminals()) {
+      return;
+    }
+    Finished opened =
+        Finished.run(Guest.of(machine()), Command.of("/usr/bin/python3", "-c", OPEN_TERMINALS));
+    assertThat(opened.stdout()).endsWith("No space left on device\n");
+    assertThat(shell("script -qec 'echo on' /dev/null").stdout())
+        .as("positive control: what is closed can be opened")
+        .startsWith("on");
   }
 
   @Test

@@ -24,6 +24,11 @@ public final class RequestKeys {
   private static final String WHERE =
       "tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox AND name = :name";
 
+  // A command's age is counted from its end: to forget it before would start it again.
+  private static final String IN_USE =
+      "target IN (SELECT id FROM exec WHERE sandbox_id = :sandbox"
+          + " AND (ended_at IS NULL OR ended_at > :oldest))";
+
   private final Database database;
   private final KeySettings settings;
   private final Map<Place, CountDownLatch> claimed = new ConcurrentHashMap<>();
@@ -93,7 +98,9 @@ public final class RequestKeys {
                     .createQuery(
                         "SELECT kind, digest, target FROM request_key WHERE "
                             + WHERE
-                            + " AND created_at > :oldest")
+                            + " AND (created_at > :oldest OR "
+                            + IN_USE
+                            + ")")
                     .bindMap(place.columns())
                     .bind("oldest", oldest())
                     .map(
@@ -134,19 +141,20 @@ public final class RequestKeys {
     prune(handle, claim.place);
   }
 
-  // A key whose command still runs stays: to forget it would start the command again.
+  // A key whose command still runs stays, however many there are.
   private void prune(Handle handle, Place place) {
     handle
         .createUpdate(
             """
             DELETE FROM request_key
             WHERE tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox
-              AND (created_at <= :oldest OR name IN (
+              AND (created_at <= :oldest AND NOT (%s) OR name IN (
                 SELECT name FROM request_key
                 WHERE tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox
                 ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET :keep))
               AND target NOT IN (
-                SELECT id FROM exec WHERE sandbox_id = :sandbox AND ended_at IS NULL)""")
+                SELECT id FROM exec WHERE sandbox_id = :sandbox AND ended_at IS NULL)"""
+                .formatted(IN_USE))
         .bindMap(place.columns())
         .bind("oldest", oldest())
         .bind("keep", settings.maxKeys())

@@ -16,11 +16,16 @@ import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -153,6 +158,41 @@ final class IdempotencyIT {
       try (ExecStream again = start(running)) {
         assertThat(again.id()).isEqualTo(stream.id());
       }
+    }
+  }
+
+  @Test
+  void theAgeOfACommandsKeyIsCountedFromItsEnd() throws Exception {
+    ExecStart running = keyed("running", ONCE + "; until test -e go; do sleep 0.02; done");
+    ExecStart ended = keyed("ended", ONCE);
+    ExecId first;
+    try (ExecStream stream = start(running)) {
+      assertThat(text(stream)).isEqualTo("1\n");
+      first = stream.id();
+    }
+    ExecResult before = run(ended);
+    sql("UPDATE request_key SET created_at = created_at - 86400000");
+
+    // Another one, so that what is too old is forgotten.
+    run(keyed("later", "true"));
+    try (ExecStream again = start(running)) {
+      assertThat(again.id()).isEqualTo(first);
+    }
+    run(ExecStart.of(Command.shell("touch go")));
+    assertThat(run(running).id()).isEqualTo(first);
+    assertThat(run(ended).id()).isEqualTo(before.id());
+
+    fixture.restart(); // so that all is written
+    sql("UPDATE exec SET ended_at = ended_at - 86400000");
+    assertThat(run(ended).stdout().text()).isEqualTo("3\n");
+  }
+
+  private void sql(String statement) throws SQLException {
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement run = connection.createStatement()) {
+      run.execute("PRAGMA busy_timeout = 10000");
+      run.execute(statement);
     }
   }
 

@@ -85,12 +85,12 @@ final class CellRecord implements CellSink {
     }
   }
 
-  /** What it holds in memory, or may come to hold. */
+  /** What it holds in memory. */
   long size() {
     lock.lock();
     try {
       CodeResult folded = result;
-      return folded == null ? MAX_BYTES : bytes + size(folded);
+      return folded == null ? bytes : bytes + size(folded);
     } finally {
       lock.unlock();
     }

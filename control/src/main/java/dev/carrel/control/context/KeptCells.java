@@ -2,6 +2,8 @@ package dev.carrel.control.context;
 
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.spi.SandboxId;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -9,7 +11,8 @@ import java.util.Optional;
 
 /**
  * Records of cells that were asked for with a key, oldest first. Those that are over go when all
- * together take more memory than they may; those that run stay.
+ * together take more memory than they may, from the tenants that have most; those that run stay and
+ * do not count: what they show has a room of its own.
  */
 final class KeptCells {
   private final long maxBytes;
@@ -19,17 +22,36 @@ final class KeptCells {
     this.maxBytes = settings.keptCells().bytes();
   }
 
-  synchronized void add(String id, SandboxId sandbox, CellRecord cell) {
-    cells.put(id, new Kept(sandbox, cell));
-    long total = cells.values().stream().mapToLong(kept -> kept.cell.size()).sum();
-    for (Iterator<Kept> oldest = cells.values().iterator();
-        total > maxBytes && oldest.hasNext(); ) {
+  synchronized void add(String id, String tenant, SandboxId sandbox, CellRecord cell) {
+    cells.put(id, new Kept(tenant, sandbox, cell));
+    var held = new HashMap<String, Long>();
+    for (Kept kept : cells.values()) {
+      if (kept.cell.over()) {
+        held.merge(kept.tenant, kept.cell.size(), Long::sum);
+      }
+    }
+    long share = share(held.values());
+    for (Iterator<Kept> oldest = cells.values().iterator(); oldest.hasNext(); ) {
       Kept kept = oldest.next();
-      if (kept.cell != cell && kept.cell.over()) {
-        total -= kept.cell.size();
+      if (held.getOrDefault(kept.tenant, 0L) > share && kept.cell.over()) {
+        held.merge(kept.tenant, -kept.cell.size(), Long::sum);
         oldest.remove();
       }
     }
+  }
+
+  /** What each tenant may have: who has less leaves the rest to the others. */
+  private long share(Collection<Long> held) {
+    long left = maxBytes;
+    int tenants = held.size();
+    for (long one : held.stream().sorted().toList()) {
+      if (one > left / tenants) {
+        return left / tenants;
+      }
+      left -= one;
+      tenants--;
+    }
+    return Long.MAX_VALUE;
   }
 
   synchronized Optional<CellRecord> find(String id) {
@@ -44,5 +66,5 @@ final class KeptCells {
     cells.values().removeIf(kept -> kept.sandbox.equals(sandbox));
   }
 
-  private record Kept(SandboxId sandbox, CellRecord cell) {}
+  private record Kept(String tenant, SandboxId sandbox, CellRecord cell) {}
 }

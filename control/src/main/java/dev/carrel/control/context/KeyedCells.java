@@ -51,7 +51,7 @@ final class KeyedCells {
       var cell = new CellRecord(room.share(caller.tenant()));
       String id = UUID.randomUUID().toString();
       claim.keep(id, _ -> {});
-      kept.add(id, sandbox, cell);
+      kept.add(id, caller.tenant(), sandbox, cell);
       Thread.ofVirtual()
           .name(sandbox + "-" + id)
           .start(

@@ -252,7 +252,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
 
   /**
    * Joins the interpreters that an earlier process left in a sandbox; one that answers keeps its
-   * state. Returns their execs.
+   * state. Returns their execs. May be repeated: what is joined stays so.
    */
   public Set<ExecId> recover(RunningSandbox sandbox) {
     var execs = new HashSet<ExecId>();
@@ -261,7 +261,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       ExecId exec = row.exec();
       if (exec != null) {
         execs.add(exec);
-        join(sandbox, context, exec, row.start());
+        if (context.kernel() == null) {
+          join(sandbox, context, exec, row.start());
+        }
       }
     }
     return execs;

@@ -31,6 +31,7 @@ final class LiveContext {
   private volatile @Nullable Kernel saved;
   private volatile boolean deleted;
   private volatile long savedAt = System.nanoTime();
+  private volatile boolean adopted;
   private volatile boolean everStarted;
   private volatile boolean lost;
 
@@ -119,8 +120,13 @@ final class LiveContext {
     saved = newSaved;
   }
 
+  /** An earlier process started its interpreter, joined or not. */
+  void adopted() {
+    adopted = true;
+  }
+
   boolean everStarted() {
-    return everStarted;
+    return everStarted || adopted;
   }
 
   @Nullable Cell cell() {

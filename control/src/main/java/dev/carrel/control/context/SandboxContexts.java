@@ -38,6 +38,7 @@ final class SandboxContexts {
 
   /** Returns the one that is there already, if there is. */
   synchronized LiveContext adopt(LiveContext context) {
+    context.adopted();
     LiveContext known = all.putIfAbsent(context.id(), context);
     return known == null ? context : known;
   }

@@ -4,6 +4,7 @@ import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.ExecInfo;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.SignalScope;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +35,7 @@ final class ExecRecovery {
   private final ExecSettings settings;
   private final SandboxExecs box;
   private final OnEnd onEnd;
+  private @Nullable SandboxException silence;
 
   ExecRecovery(
       RunningSandbox sandbox,
@@ -51,12 +54,16 @@ final class ExecRecovery {
     this.onEnd = onEnd;
   }
 
+  /** May be repeated: what is joined already stays so. */
   void run(Set<ExecId> others) {
     Map<ExecId, ExecInfo> inside = new HashMap<>();
     sandbox.guest().list().forEach(info -> inside.put(info.id(), info));
     others.forEach(inside::remove);
     for (Exec row : store.list(sandbox.id())) {
       ExecInfo info = inside.remove(row.id());
+      if (box.find(row.id()) != null) {
+        continue;
+      }
       if (!row.running()) {
         box.countSpill(row.id(), spills.size(sandbox.id(), row.id()));
         continue;
@@ -76,6 +83,9 @@ final class ExecRecovery {
         store.started(row, () -> false);
         join(row, 0);
       }
+    }
+    if (silence != null) {
+      throw silence;
     }
   }
 
@@ -145,13 +155,24 @@ final class ExecRecovery {
       live.joined(log.end(), known);
       replay(log, live);
       box.add(live);
-      joined = true;
-      live.begin();
+      try {
+        live.begin();
+        joined = true;
+      } finally {
+        if (!joined) {
+          box.remove(live);
+        }
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | SandboxException e) {
       LOG.warn("exec {} could not be joined again: {}", row.id(), e.toString());
-      noteLost(store, audit, row, settings.maxRetained());
+      if (e instanceof SandboxException silent && silent.code() == ErrorCode.GUEST_LOST) {
+        // It may run on, for all that is known.
+        silence = silent;
+      } else {
+        noteLost(store, audit, row, settings.maxRetained());
+      }
     } finally {
       if (!joined) {
         freeSlot.run();

@@ -79,8 +79,9 @@ final class SandboxExecs {
 
   /** What an earlier process has spilled already. */
   void countSpill(ExecId id, long bytes) {
-    noteSpill(id, bytes);
-    spillLeft.addAndGet(-bytes);
+    if (bytes > 0 && spilled.putIfAbsent(id, bytes) == null) {
+      spillLeft.addAndGet(-bytes);
+    }
   }
 
   void freeSpill(ExecId id) {

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -343,7 +344,7 @@ public final class RunningSandbox {
   public void whenAwake(Runnable work) {
     whenAwake.add(work);
     if (!paused) {
-      awake();
+      runWaiting();
     }
   }
 
@@ -389,8 +390,24 @@ public final class RunningSandbox {
     awake();
   }
 
-  /** Runs what waited for it to go on. */
+  /**
+   * Runs what waited for it to go on. Not on this thread, which may be interrupted: such a one
+   * reaches no guest.
+   */
   void awake() {
+    if (!whenAwake.isEmpty()) {
+      CompletableFuture.runAsync(
+              this::runWaiting, work -> Thread.ofVirtual().name(id() + "-awake").start(work))
+          .exceptionally(
+              e -> {
+                LOG.error("sandbox {}: something waited for it to go on, and failed", id(), e);
+                return null;
+              })
+          .join();
+    }
+  }
+
+  private void runWaiting() {
     for (Runnable work = whenAwake.poll(); work != null; work = whenAwake.poll()) {
       work.run();
     }

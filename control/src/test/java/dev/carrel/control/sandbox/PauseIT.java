@@ -21,6 +21,10 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Map;
@@ -107,14 +111,7 @@ final class PauseIT {
   void whatAServerFoundPausedAndNeverSawGoOnEndsWithItsSandbox() throws Exception {
     Sandbox sandbox = fixture.sandbox();
     code(sandbox, "x = 41");
-    ExecId exec;
-    try (ExecStream sleeping =
-        fixture
-            .control()
-            .execs()
-            .start(ALICE, sandbox.id(), ExecStart.of(Command.shell("sleep 1000")).inBackground())) {
-      exec = sleeping.id();
-    }
+    ExecId exec = background(sandbox, "sleep 1000");
     sandboxes().pause(ALICE, sandbox.id());
     fixture.restart();
 
@@ -152,6 +149,79 @@ final class PauseIT {
       }
     }
     assertThat(fixture.control().contexts().list(ALICE, sandbox.id())).hasSize(1);
+  }
+
+  @Test
+  void whoLeavesWhileItGoesOnAfterARestartTakesNothingAlong() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    ExecId exec = background(sandbox, "until test -e go; do sleep 0.02; done; exit 7");
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+
+    Thread leaving =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  Thread.currentThread().interrupt();
+                  sandboxes().requireRunning(ALICE, sandbox.id());
+                });
+    leaving.join();
+
+    CodeResult found = code(sandbox, "x + 1");
+    assertThat(text(found)).isEqualTo("42");
+    assertThat(found.hint()).isNull();
+    run(sandbox, "touch go");
+    try (ExecStream stream = fixture.control().execs().follow(ALICE, sandbox.id(), exec, 0)) {
+      assertThat(stream.result().exitCode()).isEqualTo(7);
+    }
+  }
+
+  @Test
+  void whatCouldNotBeJoinedAtOnceIsJoinedAMomentLater() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+    sql("ALTER TABLE context RENAME TO away");
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      var result = pool.submit(() -> text(code(sandbox, "x + 1")));
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> result.get(1, TimeUnit.SECONDS));
+      sql("ALTER TABLE away RENAME TO context");
+      assertThat(result.get()).isEqualTo("42");
+    }
+  }
+
+  @Test
+  void whatCouldNotBeJoinedAtAllIsNotTakenForNew() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    code(sandbox, "x = 41");
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+    sql("ALTER TABLE context RENAME TO away");
+    sandboxes().resume(ALICE, sandbox.id());
+    sql("ALTER TABLE away RENAME TO context");
+
+    CodeResult fresh = code(sandbox, "1 + 1");
+    assertThat(text(fresh)).isEqualTo("2");
+    assertThat(fresh.hint()).contains("started anew");
+  }
+
+  private ExecId background(Sandbox sandbox, String line) throws InterruptedException {
+    ExecStart request = ExecStart.of(Command.shell(line)).inBackground();
+    try (ExecStream stream = fixture.control().execs().start(ALICE, sandbox.id(), request)) {
+      return stream.id();
+    }
+  }
+
+  private void sql(String statement) throws SQLException {
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement run = connection.createStatement()) {
+      run.execute("PRAGMA busy_timeout = 10000");
+      run.execute(statement);
+    }
   }
 
   @Test

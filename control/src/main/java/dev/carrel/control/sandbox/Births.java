@@ -17,7 +17,6 @@ import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -43,6 +42,7 @@ final class Births {
   private final Snapshots snapshots;
   private final WarmPools pools;
   private final Events events;
+  private final Unshared unshared;
 
   Births(
       Supplier<SandboxSettings> settings,
@@ -56,7 +56,8 @@ final class Births {
       Snapshots snapshots,
       PoolSettings poolSettings,
       Telemetry telemetry,
-      Events events) {
+      Events events,
+      Unshared unshared) {
     this.settings = settings;
     this.rules = rules;
     this.engines = engines;
@@ -67,6 +68,7 @@ final class Births {
     this.life = life;
     this.snapshots = snapshots;
     this.events = events;
+    this.unshared = unshared;
     this.pools = new WarmPools(poolSettings, new Boxes(), telemetry);
   }
 
@@ -111,7 +113,8 @@ final class Births {
                 throw new IllegalStateException("a new row cannot move");
             case Reservation.Existing(Sandbox existing) -> {
               Namespace.requireSame(existing, request.namespace());
-              Optional.ofNullable(life.find(existing.id())).ifPresent(RunningSandbox::share);
+              // First: whoever made it may be about to take it back.
+              unshared.remove(existing.id());
               try {
                 return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
               } catch (SandboxException e) {
@@ -141,12 +144,14 @@ final class Births {
    */
   private Reservation reserve(Sandbox row, Runnable undo) {
     boolean made = false;
+    unshared.add(row.id());
     try {
       Reservation reservation = room.take(row.tenant(), limit -> store.reserve(row, limit));
       made = reservation instanceof Reservation.Made;
       return reservation;
     } finally {
       if (!made) {
+        unshared.remove(row.id());
         undo.run();
       }
     }

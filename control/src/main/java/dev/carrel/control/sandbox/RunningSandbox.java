@@ -77,7 +77,6 @@ public final class RunningSandbox {
   private volatile boolean ending;
   private volatile boolean paused;
   private volatile boolean discarded;
-  private volatile boolean shared;
   private volatile long workedMillis;
   private long sampledMillis;
   private long sampledCpu;
@@ -411,15 +410,6 @@ public final class RunningSandbox {
     for (Runnable work = whenAwake.poll(); work != null; work = whenAwake.poll()) {
       work.run();
     }
-  }
-
-  /** Others than who made it may have it from now on. */
-  void share() {
-    shared = true;
-  }
-
-  boolean shared() {
-    return shared;
   }
 
   /** How often it was used; compared before and after. */

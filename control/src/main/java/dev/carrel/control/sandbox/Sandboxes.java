@@ -49,6 +49,7 @@ public final class Sandboxes {
   private final NamedVolumes named;
   private final Snapshots snapshots;
   private final Births births;
+  private final Unshared unshared = new Unshared();
   private final Events events;
   private final SandboxJournal journal;
   private volatile boolean closed;
@@ -103,7 +104,9 @@ public final class Sandboxes {
             snapshots,
             poolSettings,
             telemetry,
-            events);
+            events,
+            unshared);
+    life.listen(unshared);
   }
 
   /** Names that {@code image} may have. */
@@ -255,6 +258,7 @@ public final class Sandboxes {
         .findByKey(caller.tenant(), sessionKey)
         .map(
             row -> {
+              unshared.remove(row.id());
               RunningSandbox live = life.find(row.id());
               return live == null ? row : live.snapshot();
             });
@@ -315,13 +319,17 @@ public final class Sandboxes {
     }
   }
 
-  /** Deletes one that was made and is not wanted, unless its session key led others to it. */
-  public void deleteUnlessShared(Caller caller, SandboxId id) {
+  /**
+   * Deletes one that was made and is not wanted, unless its session key led others to it. False: it
+   * stays.
+   */
+  public boolean deleteUnlessShared(Caller caller, SandboxId id) {
     try (Turn _ = life.turn(id)) {
-      RunningSandbox live = life.find(id);
-      if (live == null || !live.shared()) {
+      boolean alone = unshared.remove(id);
+      if (alone) {
         delete(caller, id);
       }
+      return alone;
     }
   }
 

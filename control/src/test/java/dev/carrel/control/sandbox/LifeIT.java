@@ -28,6 +28,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -349,6 +350,41 @@ final class LifeIT {
     assertThat(sandboxes().list(ALICE, SandboxQuery.all()).items())
         .extracting(Sandbox::id)
         .containsExactly(shared.id());
+  }
+
+  @Test
+  void whoWaitedForItsStartHasItToo() throws Exception {
+    CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("shared");
+    held.holdStart();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Sandbox> maker = pool.submit(() -> sandboxes().create(ALICE, keyed));
+      eventually(() -> sandboxes().list(ALICE, SandboxQuery.all()).total() == 1);
+      Future<Sandbox> other = pool.submit(() -> sandboxes().create(ALICE, keyed));
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> other.get(500, TimeUnit.MILLISECONDS));
+      held.release();
+      assertThat(other.get().id()).isEqualTo(maker.get().id());
+
+      assertThat(sandboxes().deleteUnlessShared(ALICE, maker.get().id())).isFalse();
+      assertThat(sandboxes().get(ALICE, other.get().id()).status())
+          .isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
+  void whatOthersHaveStaysTheirsWhenItsMachineEnds() {
+    CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("shared");
+    Sandbox made = sandboxes().create(ALICE, keyed);
+    sandboxes().create(ALICE, keyed);
+    sandboxes().stop(ALICE, made.id());
+    assertThat(sandboxes().deleteUnlessShared(ALICE, made.id())).isFalse();
+    sandboxes().start(ALICE, made.id());
+    assertThat(sandboxes().deleteUnlessShared(ALICE, made.id())).isFalse();
+
+    CreateSandbox looked = CreateSandbox.defaults().withSessionKey("looked for");
+    Sandbox found = sandboxes().create(ALICE, looked);
+    assertThat(sandboxes().findByKey(ALICE, "looked for")).isPresent();
+    assertThat(sandboxes().deleteUnlessShared(ALICE, found.id())).isFalse();
   }
 
   static List<ProcessHandle> guests(SandboxId id) {

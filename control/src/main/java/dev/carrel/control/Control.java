@@ -199,7 +199,7 @@ public final class Control implements AutoCloseable {
             telemetry,
             audit,
             events);
-    furnishings = new Furnishings(creates, sandboxes, budgets, packages);
+    furnishings = new Furnishings(creates, budgets, packages);
     contexts =
         new Contexts(
             sandboxes,

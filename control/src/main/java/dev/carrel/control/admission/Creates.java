@@ -20,6 +20,12 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 public final class Creates {
+  /** For {@link #create(Caller, CreateSandbox, RequestKey, Runnable, Function, Finish)}. */
+  public static final Finish NOTHING_TO_FINISH = _ -> true;
+
+  // Before the id of a sandbox that has not all yet, in what its key stands for.
+  private static final String UNFINISHED = "unfinished:";
+
   private final Sandboxes sandboxes;
   private final Queue queue;
   private final RequestKeys keys;
@@ -41,44 +47,95 @@ public final class Creates {
   public Created create(
       Caller caller, CreateSandbox request, @Nullable RequestKey key, Runnable begun)
       throws InterruptedException {
-    return create(caller, request, key, begun, Sandboxes.NOTHING_TO_NOTE);
+    return create(caller, request, key, begun, Sandboxes.NOTHING_TO_NOTE, NOTHING_TO_FINISH);
   }
 
   /**
-   * As {@link #create(Caller, CreateSandbox, RequestKey, Runnable)}.
+   * As {@link #create(Caller, CreateSandbox, RequestKey, Runnable)}. Who asks again with the key
+   * waits until a new one is finished, and finishes it when that did not come about: it failed, or
+   * the server ended before.
    *
    * @param about told the id of a new one before there is anything of it; what it returns is run
    *     when that one does not come to be, or is {@link Sandboxes#NOTHING_NOTED}
+   * @param finish what a new one needs before it is what was asked for; when it throws, that one
+   *     goes again unless others have it
    */
   public Created create(
       Caller caller,
       CreateSandbox request,
       @Nullable RequestKey key,
       Runnable begun,
-      Function<SandboxId, Runnable> about)
+      Function<SandboxId, Runnable> about,
+      Finish finish)
       throws InterruptedException {
     if (key == null) {
-      return obtain(caller, request, about, begun);
+      Created created = obtain(caller, request, about, begun);
+      if (created.made) {
+        finish(caller, created, finish, () -> {});
+      }
+      return created;
     }
     try (RequestKeys.Claim claim =
         keys.claim(caller.tenant(), null, RequestKeys.Kind.CREATE, key)) {
-      Optional<String> known = claim.target();
-      if (known.isPresent()) {
-        Optional<Created> before = before(caller, new SandboxId(known.get()));
+      String known = claim.target().orElse(null);
+      if (known != null) {
+        boolean unfinished = known.startsWith(UNFINISHED);
+        String id = unfinished ? known.substring(UNFINISHED.length()) : known;
+        Optional<Created> before = before(caller, new SandboxId(id));
         if (before.isPresent()) {
+          if (unfinished) {
+            begun.run();
+            // An answer may have told of it, so whatever comes of this, it stays.
+            noteFinished(claim, before.get(), finish.finish(before.get()));
+          }
           return before.get();
         }
       }
-      return obtain(caller, request, claim, begun, about);
+      String mark = finish.equals(NOTHING_TO_FINISH) ? "" : UNFINISHED;
+      Created created = obtain(caller, request, claim, begun, about, mark);
+      if (created.made && !mark.isEmpty()) {
+        boolean finished = finish(caller, created, finish, () -> claim.forget(_ -> {}));
+        noteFinished(claim, created, finished);
+      }
+      return created;
     }
   }
 
+  /**
+   * Gives a new one what it needs.
+   *
+   * @param gone run when it was taken back
+   */
+  private boolean finish(Caller caller, Created created, Finish finish, Runnable gone)
+      throws InterruptedException {
+    boolean allowed = false;
+    try {
+      boolean finished = finish.finish(created);
+      allowed = true;
+      return finished;
+    } finally {
+      if (!allowed && sandboxes.deleteUnlessShared(caller, created.sandbox.id())) {
+        gone.run();
+      }
+    }
+  }
+
+  private static void noteFinished(RequestKeys.Claim claim, Created created, boolean finished) {
+    if (finished) {
+      claim.keep(created.sandbox.id().value(), _ -> {});
+    }
+  }
+
+  /**
+   * @param mark before the id of a new one
+   */
   private Created obtain(
       Caller caller,
       CreateSandbox request,
       RequestKeys.Claim claim,
       Runnable begun,
-      Function<SandboxId, Runnable> about)
+      Function<SandboxId, Runnable> about,
+      String mark)
       throws InterruptedException {
     boolean made = false;
     try {
@@ -87,7 +144,7 @@ public final class Creates {
               caller,
               request,
               id -> {
-                claim.keep(id.value(), _ -> {});
+                claim.keep(mark + id.value(), _ -> {});
                 return about.apply(id);
               },
               begun);
@@ -131,6 +188,17 @@ public final class Creates {
       Sandboxes.Obtained obtained = sandboxes.obtain(caller, request, about);
       return new Created(obtained.sandbox(), obtained.made(), false, place.waited());
     }
+  }
+
+  /** What a new sandbox needs, once it runs. */
+  @FunctionalInterface
+  public interface Finish {
+    /**
+     * Returns whether it has all now; if not, the next request with the same key tries again.
+     *
+     * @throws SandboxException when it may not have it
+     */
+    boolean finish(Created created) throws InterruptedException;
   }
 
   /**

@@ -17,24 +17,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The way to a new sandbox that begins with a budget or packages. What is there already, by its
- * session key or the key of the request, stays as it is. Safe for many threads.
+ * session key or the key of the request, stays as it is, unless the request with that key did not
+ * get it all. Safe for many threads.
  */
 public final class Furnishings {
   private final Creates creates;
-  private final Sandboxes sandboxes;
   private final Budgets budgets;
   private final Packages packages;
 
-  public Furnishings(Creates creates, Sandboxes sandboxes, Budgets budgets, Packages packages) {
+  public Furnishings(Creates creates, Budgets budgets, Packages packages) {
     this.creates = creates;
-    this.sandboxes = sandboxes;
     this.budgets = budgets;
     this.packages = packages;
   }
 
   /**
    * As {@link Creates#create}. The budget holds before there is a machine. A client that fails to
-   * install is told in the result; a rule or policy that forbids it leaves no sandbox behind.
+   * install is told in the result, and tries again when the request is repeated with its key; a
+   * rule or policy that forbids it leaves no sandbox behind.
    */
   public Furnished create(
       Caller caller,
@@ -44,9 +44,14 @@ public final class Furnishings {
       Runnable begun)
       throws InterruptedException {
     furnishing.packages().forEach(packages::check);
+    var done = new ArrayList<Installation>();
+    Creates.Finish finish =
+        furnishing.packages().isEmpty()
+            ? Creates.NOTHING_TO_FINISH
+            : created -> install(caller, created.sandbox().id(), furnishing, done);
     Creates.Created created =
-        creates.create(caller, request, key, begun, about(caller, furnishing));
-    return created.made() ? install(caller, created, furnishing) : Furnished.plain(created);
+        creates.create(caller, request, key, begun, about(caller, furnishing), finish);
+    return new Furnished(created, done);
   }
 
   private Function<SandboxId, Runnable> about(Caller caller, Furnishing furnishing) {
@@ -59,35 +64,23 @@ public final class Furnishings {
     };
   }
 
-  private Furnished install(Caller caller, Creates.Created created, Furnishing furnishing)
+  private boolean install(
+      Caller caller, SandboxId id, Furnishing furnishing, List<Installation> done)
       throws InterruptedException {
-    var done = new ArrayList<Installation>();
-    boolean allowed = false;
-    try {
-      for (InstallPackages one : furnishing.packages()) {
-        done.add(packages.install(caller, created.sandbox().id(), one));
-      }
-      allowed = true;
-    } finally {
-      if (!allowed) {
-        sandboxes.deleteUnlessShared(caller, created.sandbox().id());
-      }
+    for (InstallPackages one : furnishing.packages()) {
+      done.add(packages.install(caller, id, one));
     }
-    return new Furnished(created, done);
+    return done.stream().allMatch(Installation::success);
   }
 
   /**
    * What came of it.
    *
-   * @param installations one for each that was asked for; none when the sandbox was there already
+   * @param installations one for each that was asked for; none when there was nothing to do
    */
   public record Furnished(Creates.Created created, List<Installation> installations) {
     public Furnished {
       installations = List.copyOf(installations);
-    }
-
-    static Furnished plain(Creates.Created created) {
-      return new Furnished(created, List.of());
     }
   }
 }

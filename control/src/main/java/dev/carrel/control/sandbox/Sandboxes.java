@@ -321,11 +321,11 @@ public final class Sandboxes {
 
   /**
    * Deletes one that was made and is not wanted, unless its session key led others to it. False: it
-   * stays.
+   * stays, also when this server ends, which says nothing of what is wanted.
    */
   public boolean deleteUnlessShared(Caller caller, SandboxId id) {
     try (Turn _ = life.turn(id)) {
-      boolean alone = unshared.remove(id);
+      boolean alone = !closed && unshared.remove(id);
       if (alone) {
         delete(caller, id);
       }

@@ -1,13 +1,18 @@
 package dev.carrel.control.packages;
 
 import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.egress.NetworkSettings;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.furnish.Furnishing;
+import dev.carrel.control.furnish.Furnishings.Furnished;
+import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.egress.Host;
@@ -17,6 +22,7 @@ import dev.carrel.egress.Rule;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -28,9 +34,11 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -45,6 +53,8 @@ final class PackageClientsIT {
   private static final String FILES = "files.example.net";
   private static final String OTHER = "other.example.net";
   private static final Policy PACKAGES = Policy.NOTHING.withPresets(Set.of("packages"));
+  private static final CreateSandbox PLAIN =
+      CreateSandbox.defaults().withSize(new CreateSandbox.Size(2048L, null, null, null));
 
   private TestIndex index;
   private ControlFixture fixture;
@@ -237,6 +247,104 @@ final class PackageClientsIT {
         .withMessageContaining("does not let r reach " + FILES);
   }
 
+  @Test
+  void aRepeatedRequestForASandboxWaitsUntilItsPackagesAreThere() throws Exception {
+    wheel(INDEX, "shared", "where = 'the index'");
+    index.hold();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Furnished> first = threads.submit(() -> furnish(PLAIN, PACKAGES, "shared"));
+      eventually(() -> index.asked(INDEX + "/simple/shared/") > 0);
+      Future<Furnished> again = threads.submit(() -> furnish(PLAIN, PACKAGES, "shared"));
+      assertThatExceptionOfType(TimeoutException.class)
+          .isThrownBy(() -> again.get(1, TimeUnit.SECONDS));
+      index.release();
+
+      assertThat(first.get().installations()).hasSize(1).allMatch(Installation::success);
+      assertThat(again.get().created().replay()).isTrue();
+      Sandbox sandbox = again.get().created().sandbox();
+      assertThat(sandbox.id()).isEqualTo(first.get().created().sandbox().id());
+      assertThat(run(sandbox, "python3 -c 'import shared; print(shared.where)'"))
+          .contains("the index");
+    }
+  }
+
+  @Test
+  void whatAServerHadNotInstalledWhenItEndedIsInstalledWhenItIsAskedForAgain() throws Exception {
+    wheel(INDEX, "shared", "where = 'the index'");
+    index.hold();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Furnished> first = threads.submit(() -> furnish(PLAIN, PACKAGES, "shared"));
+      eventually(() -> index.asked(INDEX + "/simple/shared/") > 0);
+      SandboxId made = fixture.control().sandboxes().liveIds().findFirst().orElseThrow();
+      fixture.restart();
+      index.release();
+      assertThatException().isThrownBy(first::get);
+
+      Furnished again = furnish(PLAIN, PACKAGES, "shared");
+      assertThat(again.created().sandbox().id()).isEqualTo(made);
+      assertThat(again.installations()).hasSize(1).allMatch(Installation::success);
+      assertThat(run(again.created().sandbox(), "python3 -c 'import shared; print(shared.where)'"))
+          .contains("the index");
+      assertThat(furnish(PLAIN, PACKAGES, "shared").installations()).isEmpty();
+    }
+  }
+
+  @Test
+  void aClientThatFailedTriesAgainWhenTheRequestIsRepeated() throws Exception {
+    Furnished first = furnish(PLAIN, PACKAGES, "late");
+    assertThat(first.installations()).hasSize(1).noneMatch(Installation::success);
+    wheel(INDEX, "late", "where = 'the index'");
+
+    Furnished again = furnish(PLAIN, PACKAGES, "late");
+    assertThat(again.created().sandbox().id()).isEqualTo(first.created().sandbox().id());
+    assertThat(again.installations()).hasSize(1).allMatch(Installation::success);
+  }
+
+  @Test
+  void aSandboxThatMayNotHaveItsPackagesGoesUnlessSomebodyElseHasIt() throws Exception {
+    wheel(INDEX, "shared", "where = 'the index'");
+    Policy shut = Policy.NOTHING.withAllow(List.of(rule(INDEX)));
+    for (int i = 0; i < 2; i++) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> furnish(PLAIN, shut, "shared"))
+          .matches(e -> e.code() == ErrorCode.FORBIDDEN);
+      assertThat(fixture.control().sandboxes().liveIds()).isEmpty();
+    }
+
+    CreateSandbox keyed = PLAIN.withSessionKey("shared");
+    int before = index.asked(INDEX + "/simple/shared/");
+    index.hold();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Furnished> first = threads.submit(() -> furnish(keyed, shut, "shared"));
+      eventually(() -> index.asked(INDEX + "/simple/shared/") > before);
+      Sandbox found = fixture.control().sandboxes().create(ALICE, keyed);
+      Future<Furnished> again = threads.submit(() -> furnish(keyed, shut, "shared"));
+      index.release();
+
+      for (Future<Furnished> refused : List.of(first, again)) {
+        assertThatExceptionOfType(ExecutionException.class)
+            .isThrownBy(refused::get)
+            .withMessageContaining("does not let pip reach");
+      }
+      assertThat(run(found, "echo mine")).isEqualTo("mine\n");
+    }
+  }
+
+  private Furnished furnish(CreateSandbox request, Policy policy, String name)
+      throws InterruptedException {
+    var packages = List.of(new InstallPackages(PackageClient.PIP, List.of(name), false));
+    String key = request.sessionKey() + "-" + name;
+    return fixture
+        .control()
+        .furnishings()
+        .create(
+            ALICE,
+            request.withNetwork(CreateSandbox.Network.of(policy)),
+            new Furnishing(Map.of(), packages),
+            new RequestKey(key, key),
+            () -> {});
+  }
+
   /** Puts a project into an index; returns where its file is asked for. */
   private String wheel(String host, String name, String code) throws IOException {
     byte[] wheel = TestIndex.wheel(name, code);
@@ -294,12 +402,7 @@ final class PackageClientsIT {
     return fixture
         .control()
         .sandboxes()
-        .create(
-            ALICE,
-            CreateSandbox.defaults()
-                .withSize(new CreateSandbox.Size(2048L, null, null, null))
-                .withNetwork(CreateSandbox.Network.of(policy))
-                .withEnvVars(variables));
+        .create(ALICE, PLAIN.withNetwork(CreateSandbox.Network.of(policy)).withEnvVars(variables));
   }
 
   private Installation install(Sandbox sandbox, PackageClient client, String name)

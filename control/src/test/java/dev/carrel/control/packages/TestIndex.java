@@ -30,6 +30,7 @@ final class TestIndex implements AutoCloseable {
   private final Map<String, Page> pages = new ConcurrentHashMap<>();
   private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
   private final Map<String, CountDownLatch> held = new ConcurrentHashMap<>();
+  private volatile CountDownLatch gate = new CountDownLatch(0);
 
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Page(String type, byte[] body) {}
@@ -61,6 +62,15 @@ final class TestIndex implements AutoCloseable {
     return held.computeIfAbsent(hostAndPath, _ -> new CountDownLatch(1));
   }
 
+  /** From now on nothing is answered. */
+  void hold() {
+    gate = new CountDownLatch(1);
+  }
+
+  void release() {
+    gate.countDown();
+  }
+
   int asked(String hostAndPath) {
     return asked.computeIfAbsent(hostAndPath, _ -> new AtomicInteger()).get();
   }
@@ -69,6 +79,7 @@ final class TestIndex implements AutoCloseable {
     String host = exchange.getRequestHeaders().getFirst("Host").replaceAll(":.*", "");
     String key = host + exchange.getRequestURI().getPath();
     asked.computeIfAbsent(key, _ -> new AtomicInteger()).incrementAndGet();
+    await(gate);
     boolean json = String.valueOf(exchange.getRequestHeaders().getFirst("Accept")).contains(JSON);
     Page page =
         json && pages.containsKey(key + "?json") ? pages.get(key + "?json") : pages.get(key);
@@ -158,6 +169,7 @@ final class TestIndex implements AutoCloseable {
   @Override
   public void close() {
     held.values().forEach(CountDownLatch::countDown);
+    release();
     server.stop(0);
   }
 }

@@ -80,7 +80,7 @@ final class SandboxRoutes {
             ? created.sandbox()
             : sandboxes.get(exchange.caller(), created.sandbox().id());
     List<PackageRoutes.View> installed =
-        furnishing.packages().isEmpty() || !created.made()
+        furnished.installations().isEmpty()
             ? null
             : furnished.installations().stream().map(PackageRoutes.View::of).toList();
     Keys.replayed(exchange, created.replay());

@@ -181,7 +181,8 @@ all_sandboxes_together_leave_room_for_others(void)
 	put_text(in("b1/memory/own/carrel/memory.use_hierarchy"), "");
 	put_text(in("b1/pids/pids.max"), "1000\n");
 	put_text(in("b1/pids/carrel/pids.max"), "");
-	const char *mounts = "32 31 0:29 / @/b1/memory rw - cgroup cgroup rw,memory\n34 31 0:31 / @/b1/pids rw - cgroup cgroup rw,pids\n";
+	const char *mounts = "32 31 0:29 / @/b1/memory rw - cgroup cgroup rw,memory\n"
+			     "34 31 0:31 / @/b1/pids rw - cgroup cgroup rw,pids\n";
 	const char *membership = "4:memory:/own\n2:pids:/\n";
 	detect(&host, with_folder(mounts), membership);
 	CHECK(text_is("b1/memory/own/carrel/memory.limit_in_bytes", "536870912")); /* half where a gibibyte would be too much */

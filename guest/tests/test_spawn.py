@@ -9,9 +9,9 @@ import unittest
 from guestlib import *
 
 HELLO, SPAWNED = 0x60, 0xE0
-ALONE = ["unshare", "--user", "--map-root-user"]
-# What is said of a user namespace holds below it too.
-NONE_LEFT = 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'
+ALONE = ["unshare", "--user", "--map-root-user", "--mount"]
+# Nothing of the host's control groups is for a test to change.
+NONE_LEFT = 'mount -t tmpfs none /sys/fs/cgroup && echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'
 
 
 @unittest.skipUnless(subprocess.run([*ALONE, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0, "no user namespaces here")

@@ -262,8 +262,8 @@ final class SandboxLifeIT extends MachineTests {
     if (memory.version() != 1) {
       return; // counted with all other memory
     }
-    assertThat(number(memory, "memory.kmem.tcp.max_usage_in_bytes")).isBetween(1L, most.bytes());
-    assertThat(number(memory, "memory.kmem.tcp.failcnt")).as("it was tried").isPositive();
+    assertThat(number(memory, "memory.kmem.tcp.max_usage_in_bytes"))
+        .isBetween(most.bytes() / 4 * 3, most.bytes());
 
     DataSize more = DataSize.ofMebibytes(96);
     machine.limit(new Limits(more, 1, 32, DataSize.ofMebibytes(4), 2048));
@@ -275,7 +275,7 @@ final class SandboxLifeIT extends MachineTests {
     Machine machine = start();
     Path processes = cgroup(machine, "pids").folder().resolveSibling("pids.max");
     assertThat(Long.parseLong(Files.readString(processes).strip()))
-        .isBetween(1L, Long.parseLong(Files.readString(PID_MAX).strip()) / 4 * 3);
+        .isBetween(1L, Long.parseLong(Files.readAllLines(PID_MAX).getFirst()) / 4 * 3);
     Cgroup memory = cgroup(machine, "memory");
     String file = memory.version() == 1 ? "memory.limit_in_bytes" : "memory.max";
     long total =

@@ -8,6 +8,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Records of cells that were asked for with a key, oldest first. Those that are over go when all
@@ -56,6 +58,15 @@ final class KeptCells {
 
   synchronized Optional<CellRecord> find(String id) {
     return Optional.ofNullable(cells.get(id)).map(Kept::cell);
+  }
+
+  /** Those that run in a sandbox. */
+  synchronized Set<String> running(String sandbox) {
+    return cells.entrySet().stream()
+        .filter(entry -> entry.getValue().sandbox.value().equals(sandbox))
+        .filter(entry -> !entry.getValue().cell.over())
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   synchronized void remove(String id) {

@@ -28,6 +28,7 @@ final class KeyedCells {
     this.sandboxes = sandboxes;
     this.keys = keys;
     this.kept = new KeptCells(settings);
+    keys.keepWhile(kept::running);
     this.telemetry = telemetry;
   }
 
@@ -50,8 +51,14 @@ final class KeyedCells {
       sandboxes.requireRunning(caller, sandbox);
       var cell = new CellRecord(room.share(caller.tenant()));
       String id = UUID.randomUUID().toString();
-      claim.keep(id, _ -> {});
+      // Before its key is: one of whom nobody knows that it runs may be forgotten.
       kept.add(id, caller.tenant(), sandbox, cell);
+      try {
+        claim.keep(id, _ -> {});
+      } catch (RuntimeException e) {
+        kept.remove(id);
+        throw e;
+      }
       Thread.ofVirtual()
           .name(sandbox + "-" + id)
           .start(

@@ -5,12 +5,15 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Function;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleConsumer;
 import org.jspecify.annotations.Nullable;
@@ -32,10 +35,20 @@ public final class RequestKeys {
   private final Database database;
   private final KeySettings settings;
   private final Map<Place, CountDownLatch> claimed = new ConcurrentHashMap<>();
+  private volatile Function<String, Set<String>> running = _ -> Set.of();
 
   public RequestKeys(Database database, KeySettings settings) {
     this.database = database;
     this.settings = settings;
+  }
+
+  /**
+   * Keys of what still runs stay, also of what no table tells of.
+   *
+   * @param targets of a sandbox, by its id
+   */
+  public void keepWhile(Function<String, Set<String>> targets) {
+    running = targets;
   }
 
   /** What can be asked for with a key. */
@@ -141,8 +154,10 @@ public final class RequestKeys {
     prune(handle, claim.place);
   }
 
-  // A key whose command still runs stays, however many there are.
+  // A key whose command or code still runs stays, however many there are.
   private void prune(Handle handle, Place place) {
+    var cells = new ArrayList<>(running.apply(place.sandbox));
+    cells.add("");
     handle
         .createUpdate(
             """
@@ -153,11 +168,13 @@ public final class RequestKeys {
                 WHERE tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox
                 ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET :keep))
               AND target NOT IN (
-                SELECT id FROM exec WHERE sandbox_id = :sandbox AND ended_at IS NULL)"""
+                SELECT id FROM exec WHERE sandbox_id = :sandbox AND ended_at IS NULL)
+              AND target NOT IN (<cells>)"""
                 .formatted(IN_USE))
         .bindMap(place.columns())
         .bind("oldest", oldest())
         .bind("keep", settings.maxKeys())
+        .bindList("cells", cells)
         .execute();
   }
 

@@ -227,6 +227,10 @@ final class IdempotencyIT {
       assertThat(stream.next()).isInstanceOf(CodeEvent.Output.class);
       assertThat(stream.number()).isEqualTo(2);
     }
+    // More keys than are kept: that of what still runs is none of those that go.
+    for (int i = 0; i < 6; i++) {
+      run(keyed("later-" + i, "true"));
+    }
     run(ExecStart.of(Command.shell("touch go")));
     try (CodeStream again = fixture.control().contexts().start(ALICE, sandbox, request)) {
       assertThat(again.isReplay()).isTrue();

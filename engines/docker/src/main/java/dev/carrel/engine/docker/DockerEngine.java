@@ -472,15 +472,30 @@ final class DockerEngine implements Engine {
     Optional<HostProcess> first = state.flatMap(MachineState::first).filter(HostProcess::alive);
     if (first.isPresent() && !state.get().measures().isEmpty()) {
       ends.listen();
-      ControlGroup group = hierarchies.groupOf(first.get().pid());
-      var machine = new DockerMachine(folder, state.get(), first.get(), group, collaborators());
-      known.add(folder.id());
-      return Optional.of(machine);
+      Optional<ControlGroup> group = groupOf(first.get());
+      if (group.isPresent()) {
+        var machine =
+            new DockerMachine(folder, state.get(), first.get(), group.get(), collaborators());
+        known.add(folder.id());
+        return Optional.of(machine);
+      }
     }
     if (probe.possible()) {
       remains.sweep(folder);
     }
     return Optional.empty();
+  }
+
+  /** Empty when it has just ended. */
+  private Optional<ControlGroup> groupOf(HostProcess first) throws IOException {
+    try {
+      return Optional.of(hierarchies.groupOf(first.pid()));
+    } catch (IOException e) {
+      if (first.alive()) {
+        throw e;
+      }
+      return Optional.empty();
+    }
   }
 
   /** Containers of this server without a folder: it was killed, or the host began anew. */

@@ -58,6 +58,8 @@ final class Kernel {
   private final Object turn = new Object();
   // Held while a cell is signalled, which takes as long as the guest does: none begins meanwhile.
   private final ReentrantLock signalling = new ReentrantLock();
+  // A cell has one writer at a time: the reader, and once whoever begins it.
+  private final ReentrantLock writing = new ReentrantLock();
   private @Nullable Cell cell;
   private @Nullable Integer sentAhead;
   private Machine.Usage baseline = Machine.Usage.NONE;
@@ -199,6 +201,7 @@ final class Kernel {
     } finally {
       signalling.unlock();
     }
+    passEarlier();
     awaited.countDown();
     if (!sent) {
       send(KernelFrames.execute(next.id(), code));
@@ -330,27 +333,24 @@ final class Kernel {
     }
   }
 
-  /**
-   * What came while no cell ran is shown at the first occasion there is. By this thread, as all
-   * output: a cell has one writer.
-   */
+  /** What came while no cell ran is shown by the next one, before all that comes later. */
   private void passEarlier() throws InterruptedException {
-    Cell running;
-    List<CodeEvent.Output> earlier;
-    synchronized (turn) {
-      running = cell;
-      if (running == null) {
-        return;
+    writing.lock();
+    try {
+      Cell running;
+      List<CodeEvent.Output> earlier;
+      synchronized (turn) {
+        running = cell;
+        if (running == null) {
+          return;
+        }
+        earlier = between.take();
       }
-      earlier = between.take();
-    }
-    pass(earlier, running);
-  }
-
-  private static void pass(List<CodeEvent.Output> earlier, Cell running)
-      throws InterruptedException {
-    for (CodeEvent.Output output : earlier) {
-      running.output(output.channel(), output.bytes());
+      for (CodeEvent.Output output : earlier) {
+        running.output(output.channel(), output.bytes());
+      }
+    } finally {
+      writing.unlock();
     }
   }
 
@@ -369,7 +369,12 @@ final class Kernel {
       }
     }
     if (running != null) {
-      running.output(channel, bytes);
+      writing.lock();
+      try {
+        running.output(channel, bytes);
+      } finally {
+        writing.unlock();
+      }
     }
   }
 
@@ -439,6 +444,7 @@ final class Kernel {
     if (early) {
       awaited.await();
     }
+    passEarlier();
   }
 
   private void done(int id, KernelEvent.Status status) throws InterruptedException {
@@ -514,18 +520,16 @@ final class Kernel {
   }
 
   private void endCell() throws InterruptedException {
-    Cell running;
-    List<CodeEvent.Output> earlier;
-    synchronized (turn) {
-      running = cell;
-      cell = null;
-      earlier = between.take();
-    }
-    Cell.Death how = death;
-    if (running != null && how != null) {
-      try {
-        pass(earlier, running);
-      } finally {
+    try {
+      passEarlier();
+    } finally {
+      Cell running;
+      synchronized (turn) {
+        running = cell;
+        cell = null;
+      }
+      Cell.Death how = death;
+      if (running != null && how != null) {
         running.died(how);
       }
     }

@@ -304,6 +304,17 @@ final class ContextsIT {
         });
   }
 
+  /** Its code waits in the channel: what it prints may come before the greeting. */
+  @Test
+  void whatAFirstCellPrintsIsItsOwn() throws InterruptedException {
+    for (int i = 0; i < 50; i++) {
+      CodeResult result =
+          contexts.execute(ALICE, sandbox.id(), ExecuteCode.of(Language.BASH, "echo in"));
+      assertThat(result.stdout().text()).isEqualTo("in\n");
+      contexts.delete(ALICE, sandbox.id(), result.context());
+    }
+  }
+
   @Test
   void whatGoesOnPrintingSpoilsNoCell() throws InterruptedException {
     run(

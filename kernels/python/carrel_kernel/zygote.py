@@ -14,6 +14,7 @@ of ours, so that it runs on whatever Python an image has; the few calls that Pyt
 import _signal
 import _socket
 import ctypes
+import faulthandler
 import gc
 import os
 import select
@@ -158,7 +159,7 @@ def serve(preload):
         if fork() == 0:
             os.close(heard)
             end_with(me)
-            spare(control, tell, settings, generators)
+            spare(control, tell, settings, generators, me)
         word = hear(heard)
         while word == OVER:
             word = hear(heard)
@@ -221,7 +222,7 @@ def prepare(preload):
         session.forget_source(name)
 
 
-def spare(control, tell, settings, generators):
+def spare(control, tell, settings, generators, zygote):
     """Waits for one request and becomes what it asks for. Never returns."""
     try:
         # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
@@ -236,7 +237,7 @@ def spare(control, tell, settings, generators):
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    start(control, tell, OVER + me, fields(request), streams, number(settings[11][0]))
+    start(control, tell, OVER + me, fields(request), streams, number(settings[11][0]), zygote)
 
 
 def describe(failure):
@@ -337,7 +338,7 @@ def drop_bounding_set():
             raise
 
 
-def start(control, tell, over, request, streams, user):
+def start(control, tell, over, request, streams, user, zygote):
     """Forks the keeper-to-be, which is the first in the sandbox's pid namespace, and that the kernel. Never returns.
 
     The keeper-to-be shares this process's memory and its stack, which saves a copy of both, and this process stands still
@@ -346,33 +347,38 @@ def start(control, tell, over, request, streams, user):
     """
     gone, alive = os.pipe()
     try:
-        end_with(os.getppid())  # again: a change of ids forgets it
+        end_with(zygote)  # again: a change of ids forgets it
+        # Should it go on all the same, it does so on a stack that is not its own any more: then it has to end.
+        faulthandler.disable()
         call(SYS_CLONE, VFORK, 0, 0, 0, 0)
     except OSError as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    os.close(alive)
-    kernel, problem = -1, b""
     try:
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        place(streams, PLACES)
-        kernel = fork()
-    except OSError as failure:
-        problem = describe(failure)
-    if kernel == 0:
-        become_kernel(request, user)
-    os.write(tell, over)
-    os.read(gone, 1)
-    control.send(b"D" + problem)
-    if kernel > 0:
-        os.set_inheritable(streams[4], True)
-        os.execve(KEEPER, ["guest", "keeper", str(streams[4]), str(kernel)], {})
-    os._exit(127)
+        os.close(alive)
+        kernel, problem = -1, b""
+        try:
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
+            place(streams, PLACES)
+            kernel = fork()
+        except OSError as failure:
+            problem = describe(failure)
+        if kernel == 0:
+            become_kernel(request, user)
+        os.write(tell, over)
+        os.read(gone, 1)
+        control.send(b"D" + problem)
+        if kernel > 0:
+            os.set_inheritable(streams[4], True)
+            os.execve(KEEPER, ["guest", "keeper", str(streams[4]), str(kernel)], {})
+    finally:
+        os._exit(127)  # also when the zygote has ended, and nobody hears
 
 
 def become_kernel(request, user):
     try:
         os.setsid()
+        faulthandler.enable()
         # Of all that came along the five that are in their places.
         call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
         call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)

@@ -17,6 +17,7 @@ final class Distribution {
   private static final int PATIENCE_SECONDS = 120;
 
   private final Path folder;
+  private final List<Running> all = new ArrayList<>();
 
   Distribution(Path folder) {
     this.folder = folder;
@@ -59,7 +60,14 @@ final class Distribution {
     environment.put("CARREL_STORAGE_DATA_DIRECTORY", data().toString());
     environment.put("CARREL_ENGINE_DEFAULT", "process");
     environment.put("CARREL_ENGINE_ALLOWED", "process");
-    return new Running(builder.start(), out, err);
+    var running = new Running(builder.start(), out, err);
+    all.add(running);
+    return running;
+  }
+
+  /** Ends what a test that failed has left running. */
+  void endAll() {
+    all.forEach(running -> running.process().destroy());
   }
 
   Path data() {

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,6 +30,11 @@ class ServeIT {
   @BeforeEach
   void distribution() {
     distribution = new Distribution(folder);
+  }
+
+  @AfterEach
+  void endAll() {
+    distribution.endAll();
   }
 
   @Test

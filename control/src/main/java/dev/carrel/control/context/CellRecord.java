@@ -20,14 +20,20 @@ final class CellRecord implements CellSink {
   private final Condition changed = lock.newCondition();
   private final NavigableMap<Long, CodeEvent> events = new TreeMap<>();
   private final DisplayRoom.Share room;
+  private final Runnable end;
+  private boolean told;
   private int readers;
   private long count;
   private long bytes;
   private @Nullable CodeResult result;
   private @Nullable SandboxException failure;
 
-  CellRecord(DisplayRoom.Share room) {
+  /**
+   * @param end told when nothing more will come, before it gives its room back
+   */
+  CellRecord(DisplayRoom.Share room, Runnable end) {
     this.room = room;
+    this.end = end;
   }
 
   DisplayRoom.Share room() {
@@ -45,11 +51,13 @@ final class CellRecord implements CellSink {
       }
       if (event instanceof CodeEvent.Done(CodeResult folded)) {
         result = folded;
-        giveRoom();
       }
       changed.signalAll();
     } finally {
       lock.unlock();
+    }
+    if (event instanceof CodeEvent.Done) {
+      tellEnd();
     }
   }
 
@@ -68,8 +76,20 @@ final class CellRecord implements CellSink {
     lock.lock();
     try {
       failure = reason;
-      giveRoom();
       changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    tellEnd();
+  }
+
+  // Without the lock: who is told looks at all records, this one among them.
+  private void tellEnd() {
+    end.run();
+    lock.lock();
+    try {
+      told = true;
+      giveRoom();
     } finally {
       lock.unlock();
     }
@@ -98,7 +118,7 @@ final class CellRecord implements CellSink {
 
   /** It is over and nobody reads: from now on it counts among those that are kept. */
   private void giveRoom() {
-    if (readers == 0 && (result != null || failure != null)) {
+    if (readers == 0 && told) {
       room.close();
     }
   }

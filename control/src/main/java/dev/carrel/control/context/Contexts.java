@@ -29,10 +29,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -199,9 +201,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   /** Runs a cell to its end. Interrupting the thread interrupts the cell, unless it has a key. */
   public CodeResult execute(Caller caller, SandboxId sandbox, ExecuteCode request)
       throws InterruptedException {
-    try (DisplayRoom.Share room = displayRoom.share(caller.tenant())) {
-      return execute(caller, sandbox, request, room);
-    }
+    var result = new AtomicReference<CodeResult>();
+    execute(caller, sandbox, request, result::set);
+    return Objects.requireNonNull(result.get());
   }
 
   /**
@@ -212,6 +214,13 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   public void execute(
       Caller caller, SandboxId sandbox, ExecuteCode request, Consumer<CodeResult> tell)
       throws InterruptedException {
+    if (request.key() != null) {
+      KeyedCells.Keyed known = keyed(caller, sandbox, request, request.key());
+      try (CodeStream _ = known.cell().stream(known.replay())) {
+        tell.accept(known.cell().await());
+      }
+      return;
+    }
     try (DisplayRoom.Share room = displayRoom.share(caller.tenant())) {
       tell.accept(execute(caller, sandbox, request, room));
     }
@@ -220,9 +229,6 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private CodeResult execute(
       Caller caller, SandboxId sandbox, ExecuteCode request, DisplayRoom.Share room)
       throws InterruptedException {
-    if (request.key() != null) {
-      return keyed(caller, sandbox, request, request.key()).cell().await();
-    }
     Run run = begin(caller, sandbox, request, null, room, Waiting.UNSEEN, false);
     try {
       return run.cell().await();

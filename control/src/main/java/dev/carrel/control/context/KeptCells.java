@@ -26,6 +26,10 @@ final class KeptCells {
 
   synchronized void add(String id, String tenant, SandboxId sandbox, CellRecord cell) {
     cells.put(id, new Kept(tenant, sandbox, cell));
+  }
+
+  /** To be called when one of them is over: from then on it counts. */
+  synchronized void trim() {
     var held = new HashMap<String, Long>();
     for (Kept kept : cells.values()) {
       if (kept.cell.over()) {

@@ -49,7 +49,7 @@ final class KeyedCells {
         return new Keyed(kept.find(known.get()).orElseThrow(KeyedCells::gone), true);
       }
       sandboxes.requireRunning(caller, sandbox);
-      var cell = new CellRecord(room.share(caller.tenant()));
+      var cell = new CellRecord(room.share(caller.tenant()), kept::trim);
       String id = UUID.randomUUID().toString();
       // Before its key is: one of whom nobody knows that it runs may be forgotten.
       kept.add(id, caller.tenant(), sandbox, cell);

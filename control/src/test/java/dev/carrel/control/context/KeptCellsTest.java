@@ -10,6 +10,9 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class KeptCellsTest {
@@ -22,38 +25,61 @@ final class KeptCellsTest {
 
   @Test
   void cellsThatRunTakeNothingFromThoseThatAreOver() {
-    add("over", "acme", over(100));
+    end(add("over", "acme", 100));
 
     for (int i = 0; i < 20; i++) {
-      add("running-" + i, "acme", running(MIB));
+      add("running-" + i, "acme", MIB);
     }
+    end(add("next", "acme", 100));
 
     assertThat(kept.find("over")).isPresent();
   }
 
   @Test
+  void cellsThatAllRanBeforeTheFirstWasOverAreNotAllKept() {
+    List<CellRecord> running =
+        IntStream.range(0, 20).mapToObj(i -> add("cell-" + i, "acme", MIB)).toList();
+
+    running.forEach(KeptCellsTest::end);
+
+    assertThat(kept.find("cell-12")).isEmpty();
+    assertThat(kept.find("cell-13")).isPresent();
+    assertThat(kept.find("cell-19")).isPresent();
+  }
+
+  @Test
+  void whatACellTookIsFreeAgainOnlyOnceItCountsAmongThoseThatAreKept() {
+    var free = new ArrayList<Boolean>();
+    DisplayRoom.Share other = room.share("any");
+    var cell = new CellRecord(room.share("any"), () -> free.add(other.take(1)));
+    assertThat(cell.room().take(MIB / 2)).isTrue();
+
+    end(cell);
+
+    assertThat(free).containsExactly(false);
+    assertThat(other.take(MIB / 2)).isTrue();
+  }
+
+  @Test
   void whoHasMostLosesTheOldest() {
-    add("small", "acme", over(100));
+    end(add("small", "acme", 100));
     for (int i = 0; i < 4; i++) {
-      add("large-" + i, "evil", over(3 * MIB));
+      end(add("large-" + i, "evil", 3 * MIB));
     }
-    add("next", "evil", running(0));
 
     assertThat(kept.find("small")).isPresent();
     assertThat(kept.find("large-0")).isEmpty();
     assertThat(kept.find("large-1")).isEmpty();
     assertThat(kept.find("large-2")).isPresent();
     assertThat(kept.find("large-3")).isPresent();
-    assertThat(kept.find("next")).isPresent();
   }
 
   @Test
   void tenantsWithMuchHaveTheSameInTheEnd() {
     for (int i = 0; i < 5; i++) {
-      add("one-" + i, "one", over(MIB));
-      add("two-" + i, "two", over(MIB));
+      end(add("one-" + i, "one", MIB));
+      end(add("two-" + i, "two", MIB));
     }
-    add("next", "three", running(0));
 
     assertThat(kept.find("one-1")).isEmpty();
     assertThat(kept.find("two-1")).isEmpty();
@@ -61,19 +87,15 @@ final class KeptCellsTest {
     assertThat(kept.find("two-2")).isPresent();
   }
 
-  private void add(String id, String tenant, CellRecord cell) {
-    kept.add(id, tenant, SANDBOX, cell);
-  }
-
-  private CellRecord over(int bytes) {
-    CellRecord cell = running(bytes);
-    cell.fail(new SandboxException(ErrorCode.GUEST_LOST, "nobody knows how it ended"));
-    return cell;
-  }
-
-  private CellRecord running(int bytes) {
-    var cell = new CellRecord(room.share("any"));
+  /** One that runs. */
+  private CellRecord add(String id, String tenant, int bytes) {
+    var cell = new CellRecord(room.share("any"), kept::trim);
     cell.put(new CodeEvent.Output(ExecEvent.Channel.STDOUT, ByteBuffer.allocate(bytes)));
+    kept.add(id, tenant, SANDBOX, cell);
     return cell;
+  }
+
+  private static void end(CellRecord cell) {
+    cell.fail(new SandboxException(ErrorCode.GUEST_LOST, "nobody knows how it ended"));
   }
 }

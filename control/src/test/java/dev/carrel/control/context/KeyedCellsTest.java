@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 final class KeyedCellsTest {
   @Test
   void cellThatNeverRanIsOverThoughItsKeyCannotBeForgotten() {
-    var cell = new CellRecord(new DisplayRoom(1 << 20).share("acme"));
+    var cell = new CellRecord(new DisplayRoom(1 << 20).share("acme"), () -> {});
 
     KeyedCells.run(
         cell,

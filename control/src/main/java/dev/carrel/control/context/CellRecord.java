@@ -1,6 +1,7 @@
 package dev.carrel.control.context;
 
 import dev.carrel.spi.SandboxException;
+import java.time.Instant;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -22,6 +23,7 @@ final class CellRecord implements CellSink {
   private final DisplayRoom.Share room;
   private final Runnable end;
   private boolean told;
+  private @Nullable Instant endedAt;
   private int readers;
   private long count;
   private long bytes;
@@ -51,6 +53,7 @@ final class CellRecord implements CellSink {
       }
       if (event instanceof CodeEvent.Done(CodeResult folded)) {
         result = folded;
+        endedAt = Instant.now();
       }
       changed.signalAll();
     } finally {
@@ -76,6 +79,7 @@ final class CellRecord implements CellSink {
     lock.lock();
     try {
       failure = reason;
+      endedAt = Instant.now();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -99,7 +103,17 @@ final class CellRecord implements CellSink {
   boolean over() {
     lock.lock();
     try {
-      return result != null || failure != null;
+      return endedAt != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether it runs, or has not been over for longer than since then. */
+  boolean runsSince(Instant then) {
+    lock.lock();
+    try {
+      return endedAt == null || endedAt.isAfter(then);
     } finally {
       lock.unlock();
     }

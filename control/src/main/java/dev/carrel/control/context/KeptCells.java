@@ -2,6 +2,7 @@ package dev.carrel.control.context;
 
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.spi.SandboxId;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -64,11 +65,11 @@ final class KeptCells {
     return Optional.ofNullable(cells.get(id)).map(Kept::cell);
   }
 
-  /** Those that run in a sandbox. */
-  synchronized Set<String> running(String sandbox) {
+  /** Those of a sandbox that run, or ended after that. */
+  synchronized Set<String> since(String sandbox, Instant oldest) {
     return cells.entrySet().stream()
         .filter(entry -> entry.getValue().sandbox.value().equals(sandbox))
-        .filter(entry -> !entry.getValue().cell.over())
+        .filter(entry -> entry.getValue().cell.runsSince(oldest))
         .map(Map.Entry::getKey)
         .collect(Collectors.toUnmodifiableSet());
   }

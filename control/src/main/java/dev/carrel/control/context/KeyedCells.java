@@ -28,7 +28,7 @@ final class KeyedCells {
     this.sandboxes = sandboxes;
     this.keys = keys;
     this.kept = new KeptCells(settings);
-    keys.keepWhile(kept::running);
+    keys.keepWhile(kept::since);
     this.telemetry = telemetry;
   }
 

@@ -5,7 +5,6 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -13,7 +12,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.Function;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleConsumer;
 import org.jspecify.annotations.Nullable;
@@ -27,15 +27,16 @@ public final class RequestKeys {
   private static final String WHERE =
       "tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox AND name = :name";
 
-  // A command's age is counted from its end: to forget it before would start it again.
+  // What a key stands for is as old as its end: to forget it before would start it again.
   private static final String IN_USE =
-      "target IN (SELECT id FROM exec WHERE sandbox_id = :sandbox"
-          + " AND (ended_at IS NULL OR ended_at > :oldest))";
+      "(target IN (SELECT id FROM exec WHERE sandbox_id = :sandbox"
+          + " AND (ended_at IS NULL OR ended_at > :oldest))"
+          + " OR target IN (SELECT value FROM json_each(:cells)))";
 
   private final Database database;
   private final KeySettings settings;
   private final Map<Place, CountDownLatch> claimed = new ConcurrentHashMap<>();
-  private volatile Function<String, Set<String>> running = _ -> Set.of();
+  private volatile BiFunction<String, Instant, Set<String>> since = (_, _) -> Set.of();
 
   public RequestKeys(Database database, KeySettings settings) {
     this.database = database;
@@ -45,10 +46,10 @@ public final class RequestKeys {
   /**
    * Keys of what still runs stay, also of what no table tells of.
    *
-   * @param targets of a sandbox, by its id
+   * @param targets those of a sandbox, by its id, that run or ended after a time
    */
-  public void keepWhile(Function<String, Set<String>> targets) {
-    running = targets;
+  public void keepWhile(BiFunction<String, Instant, Set<String>> targets) {
+    since = targets;
   }
 
   /** What can be asked for with a key. */
@@ -104,6 +105,7 @@ public final class RequestKeys {
   }
 
   private Optional<String> find(Place place, Kind kind, RequestKey key) {
+    Instant oldest = oldest();
     Optional<Row> row =
         database.read(
             handle ->
@@ -115,7 +117,8 @@ public final class RequestKeys {
                             + IN_USE
                             + ")")
                     .bindMap(place.columns())
-                    .bind("oldest", oldest())
+                    .bind("oldest", oldest.toEpochMilli())
+                    .bind("cells", cells(place, oldest))
                     .map(
                         (rows, _) ->
                             new Row(
@@ -156,30 +159,36 @@ public final class RequestKeys {
 
   // A key whose command or code still runs stays, however many there are.
   private void prune(Handle handle, Place place) {
-    var cells = new ArrayList<>(running.apply(place.sandbox));
-    cells.add("");
+    Instant oldest = oldest();
     handle
         .createUpdate(
             """
             DELETE FROM request_key
             WHERE tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox
-              AND (created_at <= :oldest AND NOT (%s) OR name IN (
+              AND (created_at <= :oldest AND NOT %s OR name IN (
                 SELECT name FROM request_key
                 WHERE tenant = :tenant AND COALESCE(sandbox_id, '') = :sandbox
                 ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET :keep))
               AND target NOT IN (
                 SELECT id FROM exec WHERE sandbox_id = :sandbox AND ended_at IS NULL)
-              AND target NOT IN (<cells>)"""
+              AND target NOT IN (SELECT value FROM json_each(:running))"""
                 .formatted(IN_USE))
         .bindMap(place.columns())
-        .bind("oldest", oldest())
+        .bind("oldest", oldest.toEpochMilli())
         .bind("keep", settings.maxKeys())
-        .bindList("cells", cells)
+        .bind("cells", cells(place, oldest))
+        .bind("running", cells(place, Instant.MAX))
         .execute();
   }
 
-  private long oldest() {
-    return Instant.now().minus(settings.maxAge()).toEpochMilli();
+  /** Those that run or ended after that, as JSON: however many there are, the statement is one. */
+  private String cells(Place place, Instant oldest) {
+    return since.apply(place.sandbox, oldest).stream()
+        .collect(Collectors.joining("\",\"", "[\"", "\"]"));
+  }
+
+  private Instant oldest() {
+    return Instant.now().minus(settings.maxAge());
   }
 
   private void release(Place place, CountDownLatch latch) {

@@ -46,6 +46,12 @@ final class IdempotencyIT {
   private static final String ONCE = "echo ran >> runs; wc -l < runs";
   private static final ExecuteCode COUNT =
       ExecuteCode.of(Language.PYTHON, "n = globals().get('n', 0) + 1\nprint(n)\nn");
+  private static final ExecuteCode WAIT =
+      ExecuteCode.of(
+              Language.PYTHON,
+              "import os, time\nprint('in')\n"
+                  + "while not os.path.exists('go'): time.sleep(0.01)\nprint('out')")
+          .withKey(new RequestKey("cell", "wait"));
 
   private ControlFixture fixture;
   private SandboxId sandbox;
@@ -216,13 +222,7 @@ final class IdempotencyIT {
 
   @Test
   void aCellWithAKeyGoesOnWithoutItsCaller() throws Exception {
-    ExecuteCode request =
-        ExecuteCode.of(
-                Language.PYTHON,
-                "import os, time\nprint('in')\n"
-                    + "while not os.path.exists('go'): time.sleep(0.01)\nprint('out')")
-            .withKey(new RequestKey("cell", "wait"));
-    try (CodeStream stream = fixture.control().contexts().start(ALICE, sandbox, request)) {
+    try (CodeStream stream = fixture.control().contexts().start(ALICE, sandbox, WAIT)) {
       assertThat(stream.next()).isInstanceOf(CodeEvent.Begun.class);
       assertThat(stream.next()).isInstanceOf(CodeEvent.Output.class);
       assertThat(stream.number()).isEqualTo(2);
@@ -232,11 +232,36 @@ final class IdempotencyIT {
       run(keyed("later-" + i, "true"));
     }
     run(ExecStart.of(Command.shell("touch go")));
-    try (CodeStream again = fixture.control().contexts().start(ALICE, sandbox, request)) {
+    try (CodeStream again = fixture.control().contexts().start(ALICE, sandbox, WAIT)) {
       assertThat(again.isReplay()).isTrue();
       CodeResult result = again.result();
       assertThat(result.success()).isTrue();
       assertThat(result.stdout().text()).isEqualTo("in\nout\n");
+    }
+  }
+
+  @Test
+  void theAgeOfACellsKeyIsCountedFromItsEnd() throws Exception {
+    try (CodeStream stream = fixture.control().contexts().start(ALICE, sandbox, WAIT)) {
+      assertThat(stream.next()).isInstanceOf(CodeEvent.Begun.class);
+      assertThat(stream.next()).isInstanceOf(CodeEvent.Output.class);
+    }
+    sql("UPDATE request_key SET created_at = created_at - 86400000");
+
+    assertReplayed(WAIT);
+    // Another one, so that what is too old is forgotten.
+    run(keyed("later", "true"));
+    assertReplayed(WAIT);
+    run(ExecStart.of(Command.shell("touch go")));
+    assertThat(code(WAIT).executionCount()).isEqualTo(1);
+    run(keyed("after", "true"));
+    assertReplayed(WAIT);
+    assertThat(code(COUNT).executionCount()).isEqualTo(2);
+  }
+
+  private void assertReplayed(ExecuteCode request) throws InterruptedException {
+    try (CodeStream again = fixture.control().contexts().start(ALICE, sandbox, request)) {
+      assertThat(again.isReplay()).isTrue();
     }
   }
 

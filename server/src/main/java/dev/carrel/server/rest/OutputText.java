@@ -15,6 +15,8 @@ import java.util.Map;
 final class OutputText {
   private final ExecOutput page;
   private final long next;
+  // The last place that is within no character of any stream.
+  private long whole;
   private final Map<ExecEvent.Channel, Stream> streams = new EnumMap<>(ExecEvent.Channel.class);
   private final List<ExecViews.Chunk> chunks = new ArrayList<>();
 
@@ -28,6 +30,7 @@ final class OutputText {
   private OutputText(ExecOutput page, long next) {
     this.page = page;
     this.next = next;
+    this.whole = page.from();
     read();
   }
 
@@ -62,6 +65,9 @@ final class OutputText {
       if (pending <= size) {
         stream.cutAt = offset + size - pending;
         stream.cutIn = chunks.size();
+        if (streams.values().stream().noneMatch(other -> other != stream && isCut(other))) {
+          whole = isCut(stream) ? stream.cutAt : offset + size;
+        }
       }
       chunks.add(new ExecViews.Chunk(ExecViews.wireName(chunk.channel()), offset, data));
       offset += size;
@@ -70,21 +76,14 @@ final class OutputText {
 
   /** To end before one character may be to end within one of the other stream. */
   private OutputText endedBeforeCut() {
-    OutputText text = this;
-    for (long end = text.firstCut(); end < text.next; end = text.firstCut()) {
-      text = new OutputText(page, end);
-    }
+    OutputText text = whole < next ? new OutputText(page, whole) : this;
     // One at the very start stays: without it, there might never be a next page. If only what was
     // left out ends it, one of the two is cut in any case.
     return text.isCutAtStart() && !isCutAtStart() ? this : text;
   }
 
-  private long firstCut() {
-    return streams.values().stream()
-        .filter(stream -> stream.text.pending() > 0 && stream.cutAt > page.from())
-        .mapToLong(stream -> stream.cutAt)
-        .min()
-        .orElse(next);
+  private boolean isCut(Stream stream) {
+    return stream.text.pending() > 0 && stream.cutAt > page.from();
   }
 
   private boolean isCutAtStart() {

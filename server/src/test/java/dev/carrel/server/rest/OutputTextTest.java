@@ -9,6 +9,7 @@ import dev.carrel.server.rest.ExecViews.Chunk;
 import dev.carrel.spi.ExecEvent;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -102,6 +103,37 @@ class OutputTextTest {
     assertThat(said(first, "stderr")).isEqualTo("€");
     assertThat(said(first, "stdout")).isEqualTo("x\ufffd");
     assertThat(first.next()).isEqualTo(5);
+  }
+
+  @Test
+  void whereEveryPlaceIsWithinACharacterOfOneStreamIsFoundAtOnce() {
+    var chunks = new ExecEvent.Output[8192];
+    for (int i = 0; i < chunks.length; i++) {
+      String rest = i < 2 ? "xx" : "\u0082\u00ac";
+      chunks[i] = says(i % 2 == 0 ? STDOUT : STDERR, rest + "x".repeat(125) + "\u00e2");
+    }
+
+    long begin = System.nanoTime();
+    OutputText page = text(0, true, chunks);
+
+    // To look at all of it again for each chunk takes several times as long.
+    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(5));
+    assertThat(page.chunks()).containsExactly(new Chunk("stdout", 0, "x".repeat(127)));
+    assertThat(page.next()).isEqualTo(127);
+  }
+
+  @Test
+  void aCharacterInThreePiecesIsNotTakenForTheEnd() {
+    OutputText page =
+        text(
+            0,
+            true,
+            says(STDERR, "a\u00e2"),
+            says(STDOUT, "b\u00f0"),
+            says(STDERR, "\u0082\u00ac"),
+            says(STDOUT, "\u009f"));
+    assertThat(page.chunks()).containsExactly(new Chunk("stderr", 0, "a"));
+    assertThat(page.next()).isEqualTo(1);
   }
 
   private static String said(OutputText page, String channel) {

@@ -16,7 +16,6 @@ import dev.carrel.spi.Machine;
 import dev.carrel.spi.SandboxException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -53,14 +52,11 @@ final class Kernel {
   private final CountDownLatch ready = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
   private final CountDownLatch awaited = new CountDownLatch(1);
-  private final BetweenCells between = new BetweenCells();
+  private final CurrentCell current = new CurrentCell();
   private final HeadTail startOutput = new HeadTail(SHOWN_STDERR);
   private final Object turn = new Object();
   // Held while a cell is signalled, which takes as long as the guest does: none begins meanwhile.
   private final ReentrantLock signalling = new ReentrantLock();
-  // A cell has one writer at a time: the reader, and once whoever begins it.
-  private final ReentrantLock writing = new ReentrantLock();
-  private @Nullable Cell cell;
   private @Nullable Integer sentAhead;
   private Machine.Usage baseline = Machine.Usage.NONE;
   private volatile KernelEvent.@Nullable Ready greeting;
@@ -193,15 +189,15 @@ final class Kernel {
     boolean sent;
     signalling.lock();
     try {
-      synchronized (turn) {
-        cell = next;
-        sent = sentAhead != null && sentAhead == next.id();
-        sentAhead = null;
-      }
+      current.begin(next);
     } finally {
       signalling.unlock();
     }
-    passEarlier();
+    // After that: who reads takes an early answer for none as soon as nothing was sent ahead.
+    synchronized (turn) {
+      sent = sentAhead != null && sentAhead == next.id();
+      sentAhead = null;
+    }
     awaited.countDown();
     if (!sent) {
       send(KernelFrames.execute(next.id(), code));
@@ -238,10 +234,7 @@ final class Kernel {
   private boolean whileItRuns(Cell running, Runnable signal) {
     signalling.lock();
     try {
-      boolean stillRuns;
-      synchronized (turn) {
-        stillRuns = cell == running;
-      }
+      boolean stillRuns = current.get() == running;
       if (stillRuns) {
         signal.run();
       }
@@ -285,10 +278,7 @@ final class Kernel {
     leaving = true;
     awaited.countDown();
     session.close();
-    Cell running;
-    synchronized (turn) {
-      running = cell;
-    }
+    Cell running = current.get();
     if (running != null) {
       running.abandon();
     }
@@ -311,7 +301,7 @@ final class Kernel {
           lost(broken == null ? "the connection to it ended" : broken);
           return;
         }
-        passEarlier();
+        current.passEarlier();
         switch (event) {
           case GuestEvent.Started _, GuestEvent.Gap _ -> {}
           case GuestEvent.Output(Channel channel, ByteBuffer bytes) ->
@@ -333,47 +323,17 @@ final class Kernel {
     }
   }
 
-  /** What came while no cell ran is shown by the next one, before all that comes later. */
-  private void passEarlier() throws InterruptedException {
-    writing.lock();
-    try {
-      Cell running;
-      List<CodeEvent.Output> earlier;
-      synchronized (turn) {
-        running = cell;
-        if (running == null) {
-          return;
-        }
-        earlier = between.take();
-      }
-      for (CodeEvent.Output output : earlier) {
-        running.output(output.channel(), output.bytes());
-      }
-    } finally {
-      writing.unlock();
-    }
-  }
-
   private void output(Channel channel, ByteBuffer bytes) throws InterruptedException {
     if (!bytes.hasRemaining()) {
       return;
     }
-    Cell running;
+    int max;
     synchronized (turn) {
-      running = cell;
-      if (running == null) {
-        if (greeting == null) {
-          startOutput.add(bytes);
-        }
-        between.add(channel, bytes, sentAhead == null ? BetweenCells.USUAL : BetweenCells.EARLY);
-      }
+      max = sentAhead == null ? BetweenCells.USUAL : BetweenCells.EARLY;
     }
-    if (running != null) {
-      writing.lock();
-      try {
-        running.output(channel, bytes);
-      } finally {
-        writing.unlock();
+    if (!current.output(channel, bytes, max) && greeting == null) {
+      synchronized (turn) {
+        startOutput.add(bytes);
       }
     }
   }
@@ -395,10 +355,7 @@ final class Kernel {
     if (type == KernelFrames.ERROR) {
       return bytes <= MAX_ERROR;
     }
-    Cell running;
-    synchronized (turn) {
-      running = cell;
-    }
+    Cell running = current.get();
     return running != null && running.takeRoom(bytes);
   }
 
@@ -444,7 +401,7 @@ final class Kernel {
     if (early) {
       awaited.await();
     }
-    passEarlier();
+    current.passEarlier();
   }
 
   private void done(int id, KernelEvent.Status status) throws InterruptedException {
@@ -453,9 +410,7 @@ final class Kernel {
       return;
     }
     passRest();
-    synchronized (turn) {
-      cell = null;
-    }
+    current.end();
     if (running.age().compareTo(WORTH_A_LOOK) > 0) {
       baseline = sandbox.usage();
     }
@@ -463,9 +418,8 @@ final class Kernel {
   }
 
   private @Nullable Cell running(int id) {
-    synchronized (turn) {
-      return cell != null && cell.id() == id ? cell : null;
-    }
+    Cell running = current.get();
+    return running != null && running.id() == id ? running : null;
   }
 
   private void exited(GuestEvent.Exited exited) throws InterruptedException {
@@ -521,13 +475,9 @@ final class Kernel {
 
   private void endCell() throws InterruptedException {
     try {
-      passEarlier();
+      current.passEarlier();
     } finally {
-      Cell running;
-      synchronized (turn) {
-        running = cell;
-        cell = null;
-      }
+      Cell running = current.end();
       Cell.Death how = death;
       if (running != null && how != null) {
         running.died(how);

@@ -2,9 +2,11 @@ package dev.carrel.control.store;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -53,8 +55,6 @@ public final class Database implements AutoCloseable {
   private static final int MAX_BATCH = 32;
   // A transaction costs as much as many rows.
   private static final Duration LINGER = Duration.ofMillis(100);
-  private static final Duration SYNC_PATIENCE = Duration.ofSeconds(10);
-  private static final Duration SYNC_PAUSE = Duration.ofMillis(2);
   private static final Duration AGAIN = Duration.ofSeconds(1);
   // Of what could not be written: the output of an exec, and all that is known of it, waits along.
   private static final int MAX_KEPT = 128;
@@ -73,6 +73,7 @@ public final class Database implements AutoCloseable {
   private final List<Consumer<Boolean>> afterwards = new ArrayList<>();
   private final Thread batches;
   private volatile boolean hurried;
+  private final Path log;
   private final WalCheckpoints checkpoints;
 
   private Database(SQLiteDataSource source, Path file) throws SQLException {
@@ -82,7 +83,8 @@ public final class Database implements AutoCloseable {
     }
     begin = writerConnection.prepareStatement("BEGIN IMMEDIATE");
     commit = writerConnection.prepareStatement("COMMIT");
-    checkpoints = new WalCheckpoints(source.getConnection(), file, writing);
+    log = file.resolveSibling(file.getFileName() + "-wal");
+    checkpoints = new WalCheckpoints(source.getConnection(), log, writing);
     writer = handle(writerConnection);
     for (int i = 0; i < READERS; i++) {
       Connection connection = source.getConnection();
@@ -201,14 +203,24 @@ public final class Database implements AutoCloseable {
 
   /** Brings what is written to the disk, beside who writes. */
   public void sync() {
-    long end = System.nanoTime() + SYNC_PATIENCE.toNanos();
-    // Beside another checkpoint this one does nothing, and says so.
-    while (read(handle -> handle.select("PRAGMA wal_checkpoint(PASSIVE)").mapTo(int.class).one())
-        != 0) {
-      if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException("what is written cannot be brought to the disk");
+    boolean moved =
+        read(
+            handle ->
+                handle
+                    .select("PRAGMA wal_checkpoint(PASSIVE)")
+                    .map(
+                        (rows, _) ->
+                            rows.getInt("busy") == 0
+                                && rows.getInt("checkpointed") >= rows.getInt("log"))
+                    .one());
+    // Beside another checkpoint, or one who began to read before, nothing is moved: then the log is
+    // what has to be on the disk.
+    if (!moved) {
+      try (var channel = FileChannel.open(log, StandardOpenOption.WRITE)) {
+        channel.force(false);
+      } catch (IOException e) {
+        throw new UncheckedIOException("what is written cannot be brought to the disk", e);
       }
-      LockSupport.parkNanos(SYNC_PAUSE.toNanos());
     }
   }
 

@@ -30,11 +30,12 @@ final class WalCheckpoints implements AutoCloseable {
   private final Thread thread;
 
   /**
+   * @param log the file of SQLite's log
    * @param writing held by who writes
    */
-  WalCheckpoints(Connection connection, Path database, Lock writing) {
+  WalCheckpoints(Connection connection, Path log, Lock writing) {
     this.connection = connection;
-    this.log = database.resolveSibling(database.getFileName() + "-wal");
+    this.log = log;
     this.writing = writing;
     this.thread = Thread.ofPlatform().daemon().name("store-checkpoints").start(this::run);
   }

@@ -23,8 +23,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.result.ResultIterator;
 import org.jdbi.v3.core.statement.Query;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -205,6 +208,53 @@ final class DatabaseTest {
       assertThat(settled).containsExactly("booking 0 false", "booking 1 false");
     }
     assertThat(settled).hasSize(130).allMatch(told -> told.endsWith("false"));
+  }
+
+  @Test
+  void whatIsWrittenComesToTheDiskWhileSomebodyReads() throws Exception {
+    Path file = folder.resolve("x.db");
+    try (Database database = Database.open(file);
+        var recording = new Recording()) {
+      recording.enable("jdk.FileForce").withoutThreshold();
+      recording.start();
+      database.write(handle -> handle.execute("CREATE TABLE t (n INTEGER)"));
+      database.sync();
+      var reading = new CountDownLatch(1);
+      var written = new CountDownLatch(1);
+      Thread reader =
+          Thread.ofPlatform()
+              .start(
+                  () ->
+                      database.read(
+                          handle -> {
+                            try (ResultIterator<Integer> rows = twoRows(handle)) {
+                              rows.next();
+                              reading.countDown();
+                              return awaits(written, Duration.ofSeconds(30));
+                            }
+                          }));
+      reading.await();
+      database.write(handle -> handle.execute("INSERT INTO t VALUES (1)"));
+
+      database.sync();
+
+      written.countDown();
+      reader.join();
+      recording.stop();
+      Path events = folder.resolve("events.jfr");
+      recording.dump(events);
+      assertThat(RecordingFile.readAllEvents(events))
+          .filteredOn(event -> event.getEventType().getName().equals("jdk.FileForce"))
+          .extracting(event -> Path.of(event.getString("path")))
+          .contains(folder.resolve("x.db-wal"));
+    }
+  }
+
+  private static ResultIterator<Integer> twoRows(Handle handle) {
+    return handle
+        .createQuery("SELECT 1 FROM sqlite_master UNION ALL SELECT 2")
+        .mapTo(Integer.class)
+        .iterator();
   }
 
   private static List<Integer> numbers(Database database) {

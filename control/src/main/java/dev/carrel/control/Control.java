@@ -52,12 +52,10 @@ import dev.carrel.spi.Workshop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,8 +66,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Control implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Control.class);
-  private static final Duration JOIN_PATIENCE = Duration.ofSeconds(3);
-  private static final Duration JOIN_PAUSE = Duration.ofMillis(500);
 
   private final Engines engines;
   private final Database database;
@@ -104,6 +100,7 @@ public final class Control implements AutoCloseable {
   private final Ports ports;
   private final Terminals terminals;
   private final Validator validator;
+  private final Joining joining;
   private final SandboxWatch watch;
   private final LifeSettings.OnShutdown onShutdown;
 
@@ -237,6 +234,7 @@ public final class Control implements AutoCloseable {
     terminals = new Terminals(sandboxes, execs, accessTokens, audit);
     bridge = new Bridge(sandboxes, contexts, files);
     validator = new Validator(sandboxes, creates, execs, contexts);
+    joining = new Joining(sandboxes, execs, contexts);
     recover();
     approvals.begin();
     budgets.begin();
@@ -423,6 +421,7 @@ public final class Control implements AutoCloseable {
   public void close() {
     sandboxes.close();
     sandboxes.pools().close();
+    joining.close();
     watch.close();
     approvals.close();
     images.close();
@@ -466,33 +465,6 @@ public final class Control implements AutoCloseable {
     execs.recoverSpills(sandboxes::exists);
     contexts.recoverRows(ids);
     // A paused one cannot answer yet.
-    found.forEach(sandbox -> sandbox.whenAwake(() -> join(sandbox)));
-  }
-
-  private void join(RunningSandbox sandbox) {
-    // One that goes on waits for this: once somebody uses it, what is new in it cannot be told from
-    // what was left. The others are many, and the start of the server waits for them.
-    long end = System.nanoTime() + JOIN_PATIENCE.toNanos();
-    while (!joined(sandbox) && sandbox.paused() && System.nanoTime() - end < 0) {
-      LockSupport.parkNanos(JOIN_PAUSE.toNanos());
-    }
-  }
-
-  /** False: it may go better another time. */
-  private boolean joined(RunningSandbox sandbox) {
-    try {
-      // Of one whose guest is silent nothing may be called lost.
-      sandbox.guest().list();
-      // The answer of a busy interpreter can take its time: nobody waits for that here.
-      execs.recover(sandbox, contexts.recover(sandbox));
-      return true;
-    } catch (SandboxException e) {
-      // One sandbox that does not answer must not keep the others from being served.
-      LOG.warn("sandbox {}: {}", sandbox.id(), sandbox.explain(e).message());
-      return sandbox.died();
-    } catch (RuntimeException e) {
-      LOG.error("sandbox {}: what ran in it was not joined", sandbox.id(), e);
-      return false;
-    }
+    found.forEach(sandbox -> sandbox.whenAwake(() -> joining.join(sandbox)));
   }
 }

@@ -56,23 +56,10 @@ final class ExecRecovery {
 
   /** May be repeated: what is joined already stays so. */
   void run(Set<ExecId> others) {
-    Map<ExecId, ExecInfo> inside = new HashMap<>();
-    sandbox.guest().list().forEach(info -> inside.put(info.id(), info));
+    Map<ExecId, ExecInfo> inside = inside();
     others.forEach(inside::remove);
     for (Exec row : store.list(sandbox.id())) {
-      ExecInfo info = inside.remove(row.id());
-      if (box.find(row.id()) != null) {
-        continue;
-      }
-      if (!row.running()) {
-        box.countSpill(row.id(), spills.size(sandbox.id(), row.id()));
-        continue;
-      }
-      if (info == null) {
-        noteLost(store, audit, row, settings.maxRetained());
-      } else {
-        join(row, info.end());
-      }
+      recover(row, inside.remove(row.id()));
     }
     // The row of an exec is written a moment after its start: the crash may have come between.
     for (ExecInfo unknown : inside.values()) {
@@ -84,6 +71,40 @@ final class ExecRecovery {
         join(row, 0);
       }
     }
+    tellSilence();
+  }
+
+  /** As {@link #run}, of these alone. */
+  void runKnown(Set<ExecId> known) {
+    Map<ExecId, ExecInfo> inside = inside();
+    for (Exec row : store.list(sandbox.id())) {
+      if (known.contains(row.id())) {
+        recover(row, inside.get(row.id()));
+      }
+    }
+    tellSilence();
+  }
+
+  private Map<ExecId, ExecInfo> inside() {
+    Map<ExecId, ExecInfo> inside = new HashMap<>();
+    sandbox.guest().list().forEach(info -> inside.put(info.id(), info));
+    return inside;
+  }
+
+  private void recover(Exec row, @Nullable ExecInfo info) {
+    if (box.find(row.id()) != null) {
+      return;
+    }
+    if (!row.running()) {
+      box.countSpill(row.id(), spills.size(sandbox.id(), row.id()));
+    } else if (info == null) {
+      noteLost(store, audit, row, settings.maxRetained());
+    } else {
+      join(row, info.end());
+    }
+  }
+
+  private void tellSilence() {
     if (silence != null) {
       throw silence;
     }

@@ -57,8 +57,8 @@ public final class Execs implements SandboxListener, AutoCloseable {
   private final ExecStarter starter;
   private final ExecAudit audit;
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
-  // What an earlier process left in these is known from rows alone.
-  private final Set<SandboxId> unjoined = ConcurrentHashMap.newKeySet();
+  // What an earlier process left running in these is known from rows alone.
+  private final Map<SandboxId, Set<ExecId>> unjoined = new ConcurrentHashMap<>();
 
   public Execs(
       Sandboxes sandboxes,
@@ -276,7 +276,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     SandboxExecs box = boxes.get(id);
     List<LiveExec> joined = box == null ? List.of() : List.copyOf(box.all());
     joined.forEach(live -> live.awaitEnd(LAST_WORDS));
-    if (unjoined.remove(id)) {
+    if (unjoined.remove(id) != null) {
       // Nobody was there to notice it of the others.
       Set<ExecId> known = joined.stream().map(LiveExec::id).collect(Collectors.toSet());
       noteLost(
@@ -301,10 +301,25 @@ public final class Execs implements SandboxListener, AutoCloseable {
    * @param others execs that are not commands but belong to another feature
    */
   public void recover(RunningSandbox sandbox, Set<ExecId> others) {
-    new ExecRecovery(
-            sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onJoinedEnd)
-        .run(others);
+    recovery(sandbox).run(others);
     unjoined.remove(sandbox.id());
+  }
+
+  /**
+   * As {@link #recover}, for a sandbox that others use by now: joins what the rows told of when
+   * this process started.
+   */
+  public void recoverKnown(RunningSandbox sandbox) {
+    Set<ExecId> known = unjoined.get(sandbox.id());
+    if (known != null) {
+      recovery(sandbox).runKnown(known);
+      unjoined.remove(sandbox.id());
+    }
+  }
+
+  private ExecRecovery recovery(RunningSandbox sandbox) {
+    return new ExecRecovery(
+        sandbox, store, audit, spills, settings, box(sandbox.id()), starter::onJoinedEnd);
   }
 
   /**
@@ -312,7 +327,13 @@ public final class Execs implements SandboxListener, AutoCloseable {
    * others is to be joined.
    */
   public void recoverRows(Set<SandboxId> running) {
-    unjoined.addAll(running);
+    running.forEach(id -> unjoined.put(id, ConcurrentHashMap.newKeySet()));
+    for (Exec exec : store.running()) {
+      Set<ExecId> known = unjoined.get(exec.sandbox());
+      if (known != null) {
+        known.add(exec.id());
+      }
+    }
     noteLost(exec -> !running.contains(exec.sandbox()), ExecRecovery.GONE);
   }
 
@@ -363,7 +384,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
     if (stored.running()) {
       throw new SandboxException(
               ErrorCode.WRONG_STATE, "exec " + exec + " was not joined since the server started")
-          .withHint("resume its sandbox, and ask again");
+          .withHint("resume its sandbox if it is paused, and ask again in a while");
     }
     return stored;
   }

@@ -208,6 +208,37 @@ final class PauseIT {
     assertThat(fresh.hint()).contains("started anew");
   }
 
+  @Test
+  void commandThatCouldNotBeJoinedWhenItsSandboxWentOnIsJoinedLater() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    ExecId left = background(sandbox, "until test -e go; do sleep 0.02; done; exit 7");
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.restart();
+    sql("ALTER TABLE context RENAME TO away");
+    sandboxes().resume(ALICE, sandbox.id());
+    sql("ALTER TABLE away RENAME TO context");
+    ExecId fresh = background(sandbox, "sleep 1000");
+    code(sandbox, "x = 41");
+
+    eventually(() -> isJoined(sandbox, left));
+
+    run(sandbox, "touch go");
+    try (ExecStream stream = fixture.control().execs().follow(ALICE, sandbox.id(), left, 0)) {
+      assertThat(stream.result().exitCode()).isEqualTo(7);
+    }
+    assertThat(fixture.control().execs().get(ALICE, sandbox.id(), fresh).running()).isTrue();
+    assertThat(text(code(sandbox, "x + 1"))).isEqualTo("42");
+  }
+
+  private boolean isJoined(Sandbox sandbox, ExecId exec) {
+    try (ExecStream _ = fixture.control().execs().follow(ALICE, sandbox.id(), exec, 0)) {
+      return true;
+    } catch (SandboxException e) {
+      assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE);
+      return false;
+    }
+  }
+
   private ExecId background(Sandbox sandbox, String line) throws InterruptedException {
     ExecStart request = ExecStart.of(Command.shell(line)).inBackground();
     try (ExecStream stream = fixture.control().execs().start(ALICE, sandbox.id(), request)) {

@@ -83,7 +83,8 @@ public final class Creates {
         String id = unfinished ? known.substring(UNFINISHED.length()) : known;
         Optional<Created> before = before(caller, new SandboxId(id));
         if (before.isPresent()) {
-          if (unfinished) {
+          // One that does not run cannot be finished; once it does, the next request does that.
+          if (unfinished && before.get().sandbox.status().live()) {
             begun.run();
             // An answer may have told of it, so whatever comes of this, it stays.
             noteFinished(claim, before.get(), finish.finish(before.get()));

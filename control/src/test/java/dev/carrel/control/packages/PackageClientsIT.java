@@ -15,6 +15,7 @@ import dev.carrel.control.furnish.Furnishings.Furnished;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.PackageHost;
 import dev.carrel.egress.Policy;
@@ -298,6 +299,23 @@ final class PackageClientsIT {
     Furnished again = furnish(PLAIN, PACKAGES, "late");
     assertThat(again.created().sandbox().id()).isEqualTo(first.created().sandbox().id());
     assertThat(again.installations()).hasSize(1).allMatch(Installation::success);
+  }
+
+  @Test
+  void aSandboxThatHasStoppedIsToldOfThoughItsPackagesAreMissing() throws Exception {
+    SandboxId made = furnish(PLAIN, PACKAGES, "late").created().sandbox().id();
+    wheel(INDEX, "late", "where = 'the index'");
+    fixture.control().sandboxes().stop(ALICE, made);
+
+    Furnished stopped = furnish(PLAIN, PACKAGES, "late");
+    assertThat(stopped.created().sandbox().id()).isEqualTo(made);
+    assertThat(stopped.created().sandbox().status()).isEqualTo(SandboxStatus.STOPPED);
+    assertThat(stopped.installations()).isEmpty();
+
+    fixture.control().sandboxes().start(ALICE, made);
+    assertThat(furnish(PLAIN, PACKAGES, "late").installations())
+        .hasSize(1)
+        .allMatch(Installation::success);
   }
 
   @Test

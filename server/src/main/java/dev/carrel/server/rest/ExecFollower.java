@@ -11,8 +11,11 @@ import java.util.Map;
 
 /** Sends an exec's events to a client until the exec ends. For one thread. */
 final class ExecFollower {
-  /** What is no UTF-8 may be within a character for good: it is waited for no longer than this. */
-  private static final long WITHIN = 16 * 1024;
+  /**
+   * What is no UTF-8 may be within a character for good: it is waited for no longer than this,
+   * which who goes on from the last id gets a second time.
+   */
+  private static final long WITHIN = 512;
 
   private final ExecStream stream;
   private final EventStream events;

@@ -213,18 +213,40 @@ class ExecRoutesTest {
     String id = all.getFirst().data().get("id").asText();
     assertThat(text(all, "stdout")).isEqualTo("€");
     assertThat(text(all, "stderr")).isEqualTo("x");
-    String seen = "0";
-    for (int i = 0; i < all.size(); i++) {
-      seen = all.get(i).id().isEmpty() ? seen : all.get(i).id();
-      List<Event> rest =
-          server.events(
-              server
-                  .request("GET", sandbox + "/execs/" + id + "/output", BodyPublishers.noBody())
-                  .header("Accept", "text/event-stream")
-                  .header("Last-Event-ID", seen)
-                  .build());
-      assertThat(text(all.subList(0, i + 1), "stdout") + text(rest, "stdout")).isEqualTo("€");
+    for (int i = 1; i <= all.size(); i++) {
+      List<Event> seen = all.subList(0, i);
+      assertThat(text(seen, "stdout") + text(after(id, seen), "stdout")).isEqualTo("€");
     }
+  }
+
+  @Test
+  void whatOneStreamNeverEndsMakesNothingOfTheOtherComeTwice() {
+    String line =
+        "printf '\\\\342' >&2; sleep 0.1; for i in 1 2 3 4; do printf '%01024d' $i; sleep 0.05; done";
+    List<Event> all =
+        server.events(server.live(sandbox + "/exec", "{\"command\":\"" + line + "\"}"));
+    String id = all.getFirst().data().get("id").asText();
+    String whole = text(all, "stdout");
+    assertThat(whole).hasSize(4096);
+    for (int i = 1; i < all.size(); i++) {
+      assertThat(text(all.subList(0, i), "stdout") + text(after(id, all.subList(0, i)), "stdout"))
+          .isEqualTo(whole);
+    }
+  }
+
+  /** The rest for who saw these. */
+  private List<Event> after(String exec, List<Event> seen) {
+    String last =
+        seen.stream()
+            .map(Event::id)
+            .filter(id -> !id.isEmpty())
+            .reduce("0", (before, next) -> next);
+    return server.events(
+        server
+            .request("GET", sandbox + "/execs/" + exec + "/output", BodyPublishers.noBody())
+            .header("Accept", "text/event-stream")
+            .header("Last-Event-ID", last)
+            .build());
   }
 
   @Test

@@ -408,6 +408,9 @@ final class McpBridge implements AutoCloseable {
       if (response.statusCode() >= 500) {
         throw new IOException("whoever stands before the server does not reach it");
       }
+      if (response.statusCode() == 409) {
+        throw new IOException("the server does not know yet that the connection before was lost");
+      }
       if (response.statusCode() != 200) {
         return false;
       }

@@ -193,6 +193,43 @@ class McpBridgeTest {
         .satisfies(line -> assertThat(line).contains("\"id\":7", "may have run"));
   }
 
+  @Test
+  void whoIsTakenForAnotherThatListensTriesAgain() throws Exception {
+    String news = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
+    var asked = new AtomicInteger();
+    var told = new CountDownLatch(1);
+    serve(
+        exchange -> {
+          String message =
+              new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          if (message.contains("\"initialize\"")) {
+            exchange.getResponseHeaders().set("Mcp-Session-Id", "s");
+            respond(exchange, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+          } else if (message.contains("tools/call")) {
+            await(told);
+            respond(exchange, "application/json", ANSWER);
+          } else if (exchange.getRequestMethod().equals("GET")) {
+            switch (asked.incrementAndGet()) {
+              case 1 -> exchange.sendResponseHeaders(409, -1);
+              case 2 -> respond(exchange, "text/event-stream", "id: 0.1\ndata: " + news + "\n\n");
+              default -> {
+                told.countDown();
+                exchange.sendResponseHeaders(405, -1);
+              }
+            }
+            exchange.close();
+          } else {
+            exchange.sendResponseHeaders(204, -1);
+            exchange.close();
+          }
+        });
+
+    assertThat(
+            bridged(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}\n" + CALL))
+        .contains(news, ANSWER);
+  }
+
   /** Ends the connection in the middle of an answer. */
   private static void breakOff(HttpExchange exchange, String text) throws IOException {
     exchange.getResponseHeaders().set("Content-Type", "text/event-stream");

@@ -38,7 +38,8 @@ final class LegacySession implements AutoCloseable {
   private volatile @Nullable LogLevel logLevel;
   private volatile long usedAt = System.nanoTime();
   private volatile long keptWeight;
-  private boolean standaloneRead;
+  private long listeners;
+  private long listener;
 
   /**
    * @param ended called when a request has ended: more may be kept then
@@ -214,22 +215,31 @@ final class LegacySession implements AutoCloseable {
     return streams.get(name);
   }
 
-  /** Whether the caller is the one who may read what belongs to no request. */
-  synchronized boolean listen() {
-    if (standaloneRead) {
-      return false;
+  /**
+   * The number of who may read what belongs to no request, for {@link #leave}; 0: another one does.
+   *
+   * @param instead of that one, who then is to stop
+   */
+  synchronized long listen(boolean instead) {
+    if (listener != 0) {
+      if (!instead) {
+        return 0;
+      }
+      standalone.hangUp();
     }
-    standaloneRead = true;
-    return true;
+    listener = ++listeners;
+    return listener;
   }
 
-  synchronized void leave() {
-    standaloneRead = false;
+  synchronized void leave(long mine) {
+    if (listener == mine) {
+      listener = 0;
+    }
     used();
   }
 
   private synchronized boolean isListenedTo() {
-    return standaloneRead;
+    return listener != 0;
   }
 
   @Override

@@ -191,7 +191,7 @@ public final class McpRoutes implements AutoCloseable {
         if (session != null) {
           name = session.keep(flight);
           resumable = true;
-          prime(events, session, name, 0);
+          prime(exchange, events, session, name, 0);
         }
         send(events, flight.outbox(), name, 0, 0);
       }
@@ -224,10 +224,13 @@ public final class McpRoutes implements AutoCloseable {
     return accept.contains("text/event-stream") || accept.contains("*/*");
   }
 
-  private static void prime(EventStream events, LegacySession session, String name, long seen)
+  private static void prime(
+      Exchange exchange, EventStream events, LegacySession session, String name, long seen)
       throws IOException {
-    // Clients of earlier versions would take the empty message for a broken one.
-    if (session.version().equals(Protocol.LEGACY.getFirst())) {
+    // Clients of earlier versions would take the empty message for a broken one. Who speaks to us
+    // may know better than whom it speaks for, as carrel mcp does.
+    String version = exchange.header(VERSION).orElse(session.version());
+    if (version.equals(Protocol.LEGACY.getFirst())) {
       events.prime(name + "." + seen, RETRY);
     }
   }
@@ -265,7 +268,7 @@ public final class McpRoutes implements AutoCloseable {
       if (last.isPresent() && !last.get().startsWith(STANDALONE + ".")) {
         resume(exchange, session, last.get());
       } else {
-        listen(exchange, session, last.map(McpRoutes::number).orElse(0L));
+        listen(exchange, session, last.map(McpRoutes::number).orElse(null));
       }
     } catch (RpcError e) {
       refuse(exchange, e, null);
@@ -282,13 +285,19 @@ public final class McpRoutes implements AutoCloseable {
     }
     long hangUps = flight.outbox().hangUps();
     EventStream events = exchange.events();
-    prime(events, session, name, seen);
+    prime(exchange, events, session, name, seen);
     send(events, flight.outbox(), name, seen, hangUps);
   }
 
-  private static void listen(Exchange exchange, LegacySession session, long seen)
+  /**
+   * @param last the number of the last message that a client got which comes back; null for a new
+   *     one
+   */
+  private static void listen(Exchange exchange, LegacySession session, @Nullable Long last)
       throws IOException, InterruptedException {
-    if (!session.listen()) {
+    // Of a connection that was lost without a word the server learns late, its client at once.
+    long listener = session.listen(last != null);
+    if (listener == 0) {
       exchange.json(
           409,
           RpcError.malformed(Protocol.INVALID_REQUEST, "this session is listened to already")
@@ -296,12 +305,13 @@ public final class McpRoutes implements AutoCloseable {
       return;
     }
     try {
+      long seen = last == null ? 0 : last;
       long hangUps = session.standalone().hangUps();
       EventStream events = exchange.events();
-      prime(events, session, STANDALONE, seen);
+      prime(exchange, events, session, STANDALONE, seen);
       send(events, session.standalone(), STANDALONE, seen, hangUps);
     } finally {
-      session.leave();
+      session.leave(listener);
     }
   }
 

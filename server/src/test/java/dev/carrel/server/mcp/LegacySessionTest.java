@@ -54,7 +54,7 @@ class LegacySessionTest {
       LegacySession left = sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());
       LegacySession listenedTo =
           sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());
-      assertThat(listenedTo.listen()).isTrue();
+      assertThat(listenedTo.listen(false)).isPositive();
       Eventually.until("it has ended", () -> left.standalone().isFinished());
       assertThat(listenedTo.standalone().isFinished()).isFalse();
     }

@@ -61,10 +61,14 @@ public final class McpClient {
 
   /** Begins a session, which all further legacy requests belong to. */
   public JsonNode initialize(String capabilities) {
+    return initialize("2025-11-25", capabilities);
+  }
+
+  public JsonNode initialize(String version, String capabilities) {
     Answer answer =
         legacy(
             "initialize",
-            "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
+            "{\"protocolVersion\":\"%s\",\"capabilities\":".formatted(version)
                 + capabilities
                 + ",\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}");
     session = answer.headers().getOrDefault("mcp-session-id", List.of("")).getFirst();

@@ -18,6 +18,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -162,6 +163,44 @@ class McpRoutesTest {
     assertThat(rest.messages().getFirst().at("/params/message").asText()).isEqualTo("down\n");
     assertThat(rest.result().at("/content/0/text").asText()).isEqualTo("up\ndown\n");
     assertThat(rest.last().get("id").asInt()).isEqualTo(5);
+  }
+
+  @Test
+  void whoSpeaksForAnOlderClientCanResumeWhatBrokeBeforeTheFirstMessage() throws IOException {
+    String sandbox = server.sandboxId();
+    mcp.initialize("2025-06-18", "{}");
+    String command =
+        "{\"name\":\"Bash\",\"arguments\":{\"session_id\":\"%s\",\"command\":\"until [ -e go ]; do sleep 0.05; done; echo down\"}}"
+            .formatted(sandbox);
+    String begun;
+    HttpRequest call = mcp.legacyRequest(McpClient.message(5, "tools/call", command));
+    try (var events = new EventReader(server.stream(call).body())) {
+      LiveServer.Event first = Objects.requireNonNull(events.next());
+      assertThat(first.data().isMissingNode()).isTrue();
+      begun = first.id();
+    }
+    new McpClient(server)
+        .text(
+            "Write",
+            "{\"session_id\":\"%s\",\"file_path\":\"go\",\"content\":\"\"}".formatted(sandbox));
+    McpClient.Answer rest = mcp.send(ofSession("GET").header("Last-Event-ID", begun).build());
+    assertThat(rest.result().at("/content/0/text").asText()).isEqualTo("down\n");
+  }
+
+  @Test
+  void whoComesBackToListenTakesThePlaceOfTheConnectionThatWasLost() throws IOException {
+    mcp.initialize("{}");
+    try (var lost = new EventReader(server.stream(ofSession("GET").build()).body())) {
+      String seen = Objects.requireNonNull(lost.next()).id();
+      assertThat(mcp.send(ofSession("GET").build()).status()).as("another one").isEqualTo(409);
+      HttpRequest again = ofSession("GET").header("Last-Event-ID", seen).build();
+      HttpResponse<InputStream> response = server.stream(again);
+      assertThat(response.statusCode()).isEqualTo(200);
+      try (var _ = new EventReader(response.body())) {
+        assertThat(lost.rest()).isEmpty();
+        assertThat(mcp.send(ofSession("GET").build()).status()).as("another one").isEqualTo(409);
+      }
+    }
   }
 
   @Test

@@ -752,11 +752,11 @@ export interface Event {
   /** Grows from event to event. */
   id: number;
   at: Date;
-  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.requested" | "egress.approved" | "egress.denied" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure" | "sandbox.policy" | "skill.added" | "skill.updated" | "skill.deleted" | "skill.installed";
+  kind: "sandbox.created" | "sandbox.started" | "sandbox.paused" | "sandbox.resumed" | "sandbox.stopped" | "sandbox.failed" | "sandbox.destroyed" | "sandbox.expiring" | "sandbox.restored" | "snapshot.created" | "events.missed" | "events.dropped" | "execution.started" | "execution.completed" | "execution.failed" | "execution.timeout" | "session.created" | "session.killed" | "package.installed" | "egress.allowed" | "egress.denied" | "egress.observed" | "egress.failed" | "egress.requested" | "egress.approved" | "egress.expired" | "egress.withdrawn" | "egress.used" | "host_command.requested" | "host_command.approved" | "host_command.denied" | "host_command.expired" | "host_command.withdrawn" | "host_command.used" | "secret.requested" | "secret.approved" | "secret.denied" | "secret.expired" | "secret.withdrawn" | "secret.used" | "vault.accessed" | "secret.canary" | "resource.exceeded" | "artifact.signed" | "queue.backpressure" | "sandbox.policy" | "skill.added" | "skill.updated" | "skill.deleted" | "skill.installed";
   /** Empty when it is about none. */
   namespace: string;
   sandboxId: string | null;
-  /** For example `cause`; of `sandbox.expiring` also `at` and `then`. */
+  /** For example `cause`; of `sandbox.expiring` also `at` and `then`. What has `approval` is about a request for an approval: `egress.denied` without it is a connection that was refused. */
   details: Record<string, string>;
 }
 

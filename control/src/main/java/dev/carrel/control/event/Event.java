@@ -28,6 +28,10 @@ public record Event(
   /** The last word to a reader that is too slow. */
   public static final String DROPPED = "events.dropped";
 
+  public static final String SANDBOX_CREATED = "sandbox.created";
+  public static final String SANDBOX_DESTROYED = "sandbox.destroyed";
+  public static final String SANDBOX_RESTORED = "sandbox.restored";
+  public static final String SNAPSHOT_CREATED = "snapshot.created";
   public static final String EXECUTION_STARTED = "execution.started";
   public static final String EXECUTION_COMPLETED = "execution.completed";
   public static final String EXECUTION_FAILED = "execution.failed";
@@ -35,9 +39,8 @@ public record Event(
   public static final String SESSION_CREATED = "session.created";
   public static final String SESSION_KILLED = "session.killed";
   public static final String PACKAGE_INSTALLED = "package.installed";
-  public static final String EGRESS_REQUESTED = "egress.requested";
   public static final String EGRESS_APPROVED = "egress.approved";
-  public static final String EGRESS_DENIED = "egress.denied";
+  public static final String SECRET_CANARY = "secret.canary";
   public static final String VAULT_ACCESSED = "vault.accessed";
   public static final String RESOURCE_EXCEEDED = "resource.exceeded";
   public static final String ARTIFACT_SIGNED = "artifact.signed";

@@ -23,7 +23,11 @@ public final class Events {
 
   /** What has two names: who knows sandboxes as sessions hears of those. */
   private static final Map<String, String> ALSO =
-      Map.of("sandbox.created", Event.SESSION_CREATED, "sandbox.destroyed", Event.SESSION_KILLED);
+      Map.of(
+          Event.SANDBOX_CREATED,
+          Event.SESSION_CREATED,
+          Event.SANDBOX_DESTROYED,
+          Event.SESSION_KILLED);
 
   private final AtomicLong ids = new AtomicLong(System.currentTimeMillis() * IDS_PER_MILLI);
   private final long first = ids.get();

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.SandboxStore.Reservation;
 import dev.carrel.control.sandbox.Turns.Turn;
@@ -102,7 +103,8 @@ final class Births {
           switch (reserve(row, undo)) {
             case Reservation.Made(Sandbox made) -> {
               claimed = null;
-              events.tell(made.tenant(), made.namespace(), "sandbox.created", made.id(), Map.of());
+              events.tell(
+                  made.tenant(), made.namespace(), Event.SANDBOX_CREATED, made.id(), Map.of());
               Sandbox launched =
                   box == null || answers == null
                       ? cold(made, suitsPool, snapshot)
@@ -195,7 +197,7 @@ final class Births {
           events.tell(
               made.tenant(),
               made.namespace(),
-              "sandbox.created",
+              Event.SANDBOX_CREATED,
               made.id(),
               Map.of("forked_from", source.id().value()));
           yield life.launch(made, "forked", () -> copy(made, files.id()));

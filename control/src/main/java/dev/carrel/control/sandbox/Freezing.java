@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.spi.ErrorCode;
@@ -39,7 +40,8 @@ final class Freezing {
 
   private void freeze(RunningSandbox live, String secret) {
     Sandbox row = live.row();
-    events.tell(row.tenant(), row.namespace(), "secret.canary", row.id(), Map.of("secret", secret));
+    events.tell(
+        row.tenant(), row.namespace(), Event.SECRET_CANARY, row.id(), Map.of("secret", secret));
     try {
       mark(live, "the canary secret '" + secret + "' was about to leave it");
       life.pause(row.id(), CAUSE);

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.spi.DataSize;
@@ -81,7 +82,7 @@ public final class Snapshots {
         volumes.copy(row, volume.id(), begun.volume());
         Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
         store.finish(made);
-        tell(row, "snapshot.created", made);
+        tell(row, Event.SNAPSHOT_CREATED, made);
         journal.done(
             caller, row.tenant(), row.namespace(), sandbox, "snapshot.create", made.id().value());
         return made;
@@ -144,7 +145,7 @@ public final class Snapshots {
       try {
         exchange(row, live, new Sandbox.Volume(fresh, old.name()), snapshot);
         volumes.remove(row.engine(), old.id());
-        tell(row, "sandbox.restored", snapshot);
+        tell(row, Event.SANDBOX_RESTORED, snapshot);
         journal.done(caller, row.tenant(), row.namespace(), sandbox, "sandbox.restore", id.value());
         return live == null ? sandboxes.get(caller, sandbox) : life.start(sandbox, "restored");
       } finally {

@@ -5,6 +5,7 @@ import dev.carrel.control.audit.AuditEntry;
 import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.egress.Gates;
+import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.redact.Protected;
 import dev.carrel.control.redact.Redaction;
@@ -233,7 +234,7 @@ public final class Vault implements SandboxListener {
       events.tell(
           sandbox.tenant(),
           sandbox.namespace(),
-          "vault.accessed",
+          Event.VAULT_ACCESSED,
           sandbox.id(),
           Map.of("secrets", String.join(", ", names)));
     }

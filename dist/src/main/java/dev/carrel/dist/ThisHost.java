@@ -31,6 +31,17 @@ final class ThisHost implements Host {
   private static final int MAX_PORT = 65_535;
   private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
 
+  /** What the operator sets for all others does not hold for a server of a command's own. */
+  private static final Map<String, String> OWN =
+      Map.of(
+          "server.host", "127.0.0.1",
+          "server.port", "0",
+          "server.tls-certificate", "",
+          "server.tls-key", "",
+          "server.public-url", "",
+          "grpc.enabled", "false",
+          "egress.listen", "");
+
   private final Environment environment;
 
   ThisHost(Environment environment) {
@@ -116,8 +127,7 @@ final class ThisHost implements Host {
   }
 
   private LocalServer start() {
-    Configuration configuration =
-        configuration(Map.of("server.port", "0", "grpc.enabled", "false"));
+    Configuration configuration = configuration(OWN);
     DataDirectory data = waitFor(configuration);
     Logging.toFile(configuration.log(), configuration.storage().data());
     return new Local(RunningServer.start(configuration, data), () -> {});
@@ -129,8 +139,7 @@ final class ThisHost implements Host {
   }
 
   private LocalServer share() {
-    Configuration configuration =
-        configuration(Map.of("server.port", "0", "grpc.enabled", "false"));
+    Configuration configuration = configuration(OWN);
     long end = System.nanoTime() + PATIENCE.toNanos();
     do {
       Optional<Endpoint> running = findServer();
@@ -201,17 +210,10 @@ final class ThisHost implements Host {
 
   private LocalServer startPassing() {
     Path folder = temporaryFolder();
-    Configuration configuration =
-        configuration(
-            Map.of(
-                "server.port",
-                "0",
-                "grpc.enabled",
-                "false",
-                "storage.data-directory",
-                folder.resolve("data").toString(),
-                "storage.run-directory",
-                folder.resolve("run").toString()));
+    var flags = new HashMap<>(OWN);
+    flags.put("storage.data-directory", folder.resolve("data").toString());
+    flags.put("storage.run-directory", folder.resolve("run").toString());
+    Configuration configuration = configuration(flags);
     DataDirectory data = DataDirectory.tryHold(configuration.storage()).orElseThrow();
     Logging.toFile(configuration.log(), configuration.storage().data());
     return new Local(RunningServer.start(configuration, data), () -> deleteTree(folder));

@@ -90,9 +90,10 @@ public final class Settings {
     return value(key, otherwise, "text", Optional::of).orElse(otherwise);
   }
 
+  /** An empty one is none: so a flag takes back what a file sets. */
   public Optional<Path> path(String key) {
-    return value(
-        key, "", "a path", text -> Optional.of(Path.of(text).toAbsolutePath().normalize()));
+    return value(key, "", "a path", text -> Optional.of(parsePath(text)))
+        .flatMap(path -> path);
   }
 
   public boolean flag(String key, boolean otherwise) {
@@ -277,6 +278,12 @@ public final class Settings {
       }
     }
     return Long.toString(size.bytes());
+  }
+
+  private static Optional<Path> parsePath(String text) {
+    return text.isEmpty()
+        ? Optional.empty()
+        : Optional.of(Path.of(text).toAbsolutePath().normalize());
   }
 
   private static Optional<Duration> parseDuration(String text) {

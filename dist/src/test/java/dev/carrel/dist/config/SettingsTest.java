@@ -82,6 +82,8 @@ class SettingsTest {
     assertThat(flags("k", "a, b  c").list("k", List.of())).containsExactly("a", "b", "c");
     assertThat(flags("k", "off").flag("k", true)).isFalse();
     assertThat(flags("k", "0.5").decimal("k", 1, 0, 2)).isEqualTo(0.5);
+    assertThat(flags("k", "").path("k")).isEmpty();
+    assertThat(flags("k", "/a/../b").path("k")).hasValue(Path.of("/b"));
     assertThat(flags("k", "json").choice("k", LogConfig.Format.TEXT))
         .isEqualTo(LogConfig.Format.JSON);
   }

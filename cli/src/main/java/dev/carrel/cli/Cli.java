@@ -1,7 +1,6 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
-import dev.carrel.sdk.ErrorCode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
@@ -16,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.OptionSpec;
@@ -289,17 +289,30 @@ public final class Cli {
   }
 
   static Optional<String> hint(CarrelException failure) {
-    return failure.hint().or(() -> nextStep(failure.code()));
+    return failure.hint().or(() -> nextStep(failure));
   }
 
   /** For failures of which only the command line knows what to do. */
-  private static Optional<String> nextStep(ErrorCode code) {
-    return switch (code) {
+  private static Optional<String> nextStep(CarrelException failure) {
+    return switch (failure.code()) {
       case SANDBOX_NOT_FOUND -> Optional.of("'carrel sandbox list' shows what there is");
       case UNREACHABLE ->
-          Optional.of("see whether a server runs there; CARREL_URL says where it is looked for");
+          Optional.of(
+              distrusted(failure)
+                  ? "its certificate is for another name, or not trusted here: set CARREL_URL to"
+                      + " https:// and a name of the certificate, and CARREL_TOKEN"
+                  : "see whether a server runs there; CARREL_URL says where it is looked for");
       default -> Optional.empty();
     };
+  }
+
+  private static boolean distrusted(CarrelException failure) {
+    for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static String describe(Exception e) {

@@ -1,10 +1,9 @@
 package dev.carrel.cli;
 
-import dev.carrel.sdk.Carrel;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -88,8 +87,7 @@ final class ServeCommand implements Callable<Integer> {
 
   private void serve(CountDownLatch told) throws InterruptedException {
     long sandboxes;
-    try (ServedServer server = session.host().serve(options());
-        Carrel carrel = Carrel.connect(server.endpoint().address(), server.endpoint().token())) {
+    try (ServedServer server = session.host().serve(options())) {
       try {
         announce(server);
       } catch (Console.OutputLost nobodyReads) {
@@ -98,7 +96,7 @@ final class ServeCommand implements Callable<Integer> {
       }
       told.await();
       session.console().note("stopping …");
-      sandboxes = carrel.sandboxes().list(Map.of("status", "running")).total();
+      sandboxes = server.sandboxes();
     }
     session
         .console()
@@ -146,12 +144,24 @@ final class ServeCommand implements Callable<Integer> {
     table.add(List.of("  log", server.logFile().toString()));
     table.add(List.of("  docs", address + "/docs"));
     console.table(List.of(), table);
-    console.line("Try it:");
-    console.line("  carrel run -c 'print(6*7)'");
+    tryIt(console, server);
+    console.line(console.styled(Console.Style.FAINT, "Ctrl-C stops the server; sandboxes go on."));
+  }
+
+  private static void tryIt(Console console, ServedServer server) {
+    URI address = server.endpoint().address();
+    boolean secure = "https".equals(address.getScheme());
+    // A certificate is for a name, which the address that is listened on seldom is.
+    String at = secure ? "https://NAME:" + address.getPort() : address.toString();
+    console.line(secure ? "Try it, with the NAME of its certificate:" : "Try it:");
+    console.line(
+        (secure
+                ? "  CARREL_URL=%s CARREL_TOKEN=$(cat %s)".formatted(at, server.tokenFile())
+                : " ")
+            + " carrel run -c 'print(6*7)'");
     console.line(
         "  curl -H \"Authorization: Bearer $(cat %s)\" -X POST %s/api/v1/sandboxes"
-            .formatted(server.tokenFile(), address));
-    console.line(console.styled(Console.Style.FAINT, "Ctrl-C stops the server; sandboxes go on."));
+            .formatted(server.tokenFile(), at));
   }
 
   private static String engine(Console console, ServedServer server) {

@@ -16,6 +16,9 @@ public interface ServedServer extends LocalServer {
   /** What a sandbox that names no engine gets; empty when there is none that can be used. */
   Optional<Engine> engine();
 
+  /** How many sandboxes have a machine now. */
+  long sandboxes();
+
   /** An engine's name and how strongly it isolates. */
   record Engine(String name, String isolation) {}
 }

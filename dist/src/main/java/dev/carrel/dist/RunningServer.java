@@ -103,6 +103,11 @@ final class RunningServer implements AutoCloseable {
     return control.engines().usualCapabilities();
   }
 
+  /** How many sandboxes have a machine now, paused ones among them. */
+  long sandboxes() {
+    return control.sandboxes().liveIds().count();
+  }
+
   @Override
   public void close() {
     server.close();

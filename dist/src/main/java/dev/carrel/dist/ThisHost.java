@@ -341,6 +341,11 @@ final class ThisHost implements Host {
     }
 
     @Override
+    public long sandboxes() {
+      return server.sandboxes();
+    }
+
+    @Override
     public void close() {
       server.close();
       Logging.end();

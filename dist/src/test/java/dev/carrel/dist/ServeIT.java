@@ -93,9 +93,34 @@ class ServeIT {
     String id = distribution.carrel("sandbox", "create", "-q").out().strip();
     server.signal("TERM");
 
-    assertThat(server.await().err()).contains("1 running sandboxes go on");
+    assertThat(server.await().err()).contains("1 sandbox goes on");
     assertThat(distribution.carrel("exec", id, "--", "echo", "alive").out()).isEqualTo("alive\n");
     assertThat(distribution.carrel("sandbox", "delete", id).code()).isZero();
+  }
+
+  @Test
+  void aServerWithACertificateOfAnotherNameStopsCleanlyAndSaysHowItIsReached() throws Exception {
+    SelfSigned own = SelfSigned.in(folder);
+    Running server =
+        distribution.start(
+            List.of(
+                Distribution.program(),
+                "serve",
+                "--set",
+                "server.tls-certificate=" + own.certificate(),
+                "--set",
+                "server.tls-key=" + own.key()));
+    server.awaitOutput("Ctrl-C stops the server");
+
+    Ended beside = distribution.carrel("sandbox", "list");
+    assertThat(beside.code()).isEqualTo(125);
+    assertThat(beside.err()).contains("hint: its certificate is for another name", "CARREL_URL");
+    server.signal("TERM");
+    Ended ended = server.await();
+    assertThat(ended.err()).contains("stopped").doesNotContain("no answer");
+    assertThat(ended.code()).isZero();
+    assertThat(ended.out())
+        .contains("CARREL_URL=https://NAME:", "curl -H", "-X POST https://NAME:");
   }
 
   @Test

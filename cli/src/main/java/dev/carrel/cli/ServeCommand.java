@@ -15,7 +15,8 @@ import picocli.CommandLine.Option;
 @Command(
     name = "serve",
     description = {
-      "Start the server and stay until Ctrl-C. Sandboxes outlive it; the next start finds them.",
+      "Start the server and stay until Ctrl-C. Sandboxes outlive it unless sandbox.on-shutdown is"
+          + " stop; the next start finds them.",
       "",
       "Settings come from carrel.properties (/etc/carrel for root, ~/.config/carrel otherwise),"
           + " then from variables such as CARREL_SERVER_PORT, then from --set."
@@ -86,7 +87,7 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private void serve(CountDownLatch told) throws InterruptedException {
-    long sandboxes;
+    String end;
     try (ServedServer server = session.host().serve(options())) {
       try {
         announce(server);
@@ -96,15 +97,22 @@ final class ServeCommand implements Callable<Integer> {
       }
       told.await();
       session.console().note("stopping …");
-      sandboxes = server.sandboxes();
+      end = end(server.sandboxes(), server.keepsSandboxes());
     }
-    session
-        .console()
-        .note(
-            sandboxes == 0
-                ? "stopped"
-                : "stopped; %d running sandboxes go on, the next start finds them"
-                    .formatted(sandboxes));
+    session.console().note(end);
+  }
+
+  private static String end(long sandboxes, boolean kept) {
+    if (sandboxes == 0) {
+      return "stopped";
+    }
+    boolean one = sandboxes == 1;
+    String what = sandboxes + (one ? " sandbox" : " sandboxes");
+    String them = one ? "it" : "them";
+    return kept
+        ? "stopped; %s %s on, the next start finds %s".formatted(what, one ? "goes" : "go", them)
+        : "stopped, and %s with it; after the next start 'carrel sandbox start' starts %s again"
+            .formatted(what, them);
   }
 
   private Host.ServeOptions options() {
@@ -145,7 +153,11 @@ final class ServeCommand implements Callable<Integer> {
     table.add(List.of("  docs", address + "/docs"));
     console.table(List.of(), table);
     tryIt(console, server);
-    console.line(console.styled(Console.Style.FAINT, "Ctrl-C stops the server; sandboxes go on."));
+    String end =
+        server.keepsSandboxes()
+            ? "Ctrl-C stops the server; sandboxes go on."
+            : "Ctrl-C stops the server and its sandboxes.";
+    console.line(console.styled(Console.Style.FAINT, end));
   }
 
   private static void tryIt(Console console, ServedServer server) {

@@ -19,6 +19,9 @@ public interface ServedServer extends LocalServer {
   /** How many sandboxes have a machine now. */
   long sandboxes();
 
+  /** Whether they go on when it is closed; else it stops them. */
+  boolean keepsSandboxes();
+
   /** An engine's name and how strongly it isolates. */
   record Engine(String name, String isolation) {}
 }

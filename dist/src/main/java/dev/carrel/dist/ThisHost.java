@@ -6,6 +6,7 @@ import dev.carrel.cli.Endpoint;
 import dev.carrel.cli.Host;
 import dev.carrel.cli.LocalServer;
 import dev.carrel.cli.ServedServer;
+import dev.carrel.control.sandbox.LifeSettings;
 import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.ConfigurationException;
 import dev.carrel.dist.config.Environment;
@@ -242,7 +243,11 @@ final class ThisHost implements Host {
     RunningServer server = RunningServer.start(configuration, data);
     data.publish(server.address(), server.grpcAddress());
     return new Served(
-        server, data.tokenFile(), logFile, server.defaultEngine().map(ThisHost::summary));
+        server,
+        data.tokenFile(),
+        logFile,
+        server.defaultEngine().map(ThisHost::summary),
+        configuration.control().sandboxes().life().onShutdown() == LifeSettings.OnShutdown.KEEP);
   }
 
   @Override
@@ -328,7 +333,12 @@ final class ThisHost implements Host {
     return new ServedServer.Engine(engine.engine(), isolation);
   }
 
-  private record Served(RunningServer server, Path tokenFile, Path logFile, Optional<Engine> engine)
+  private record Served(
+      RunningServer server,
+      Path tokenFile,
+      Path logFile,
+      Optional<Engine> engine,
+      boolean keepsSandboxes)
       implements ServedServer {
     @Override
     public Endpoint endpoint() {

@@ -99,6 +99,22 @@ class ServeIT {
   }
 
   @Test
+  void aServerThatStopsItsSandboxesSaysSo() throws Exception {
+    Running server =
+        distribution.start(
+            List.of(Distribution.program(), "serve", "--set", "sandbox.on-shutdown=stop"));
+    server.awaitOutput("Ctrl-C stops the server and its sandboxes");
+    String id = distribution.carrel("sandbox", "create", "-q").out().strip();
+    server.signal("TERM");
+
+    assertThat(server.await().err())
+        .contains("stopped, and 1 sandbox with it", "carrel sandbox start")
+        .doesNotContain("on, the next start finds");
+    assertThat(distribution.carrel("sandbox", "show", id).out()).contains("stopped");
+    assertThat(distribution.carrel("sandbox", "delete", id).code()).isZero();
+  }
+
+  @Test
   void aServerWithACertificateOfAnotherNameStopsCleanlyAndSaysHowItIsReached() throws Exception {
     SelfSigned own = SelfSigned.in(folder);
     Running server =

@@ -103,6 +103,9 @@ final class ExecCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (tty && !detach) {
+      session.terminal().require("leave -t out");
+    }
     var live = new LiveExec(session);
     try (Session.Connection server = session.connect()) {
       Sandbox sandbox = server.carrel().sandboxes().get(id);

@@ -45,12 +45,18 @@ final class Terminal {
         .orElse(Size.USUAL);
   }
 
+  /** To be asked before something is begun that only a terminal ends. */
+  void require(String otherwise) {
+    if (stty("-g").isEmpty()) {
+      throw new CommandFailure("no terminal here", otherwise);
+    }
+  }
+
   /**
    * Every key goes through as it is, until closed. Also restored when the process is told to end.
    */
   AtExit enterRawMode() {
-    String saved =
-        stty("-g").orElseThrow(() -> new CommandFailure("no terminal here; leave -t out"));
+    String saved = stty("-g").orElseThrow(() -> new CommandFailure("no terminal here"));
     var restore = AtExit.run(() -> stty(saved));
     stty("raw", "-echo");
     return restore;

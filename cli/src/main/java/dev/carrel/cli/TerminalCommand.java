@@ -61,6 +61,12 @@ final class TerminalCommand extends CommandGroup {
 
     @Override
     public Integer call() {
+      boolean stay = !detach && !common.json();
+      if (stay) {
+        session
+            .terminal()
+            .require("--detach opens it and prints its id; 'carrel terminal attach' joins it");
+      }
       var live = new LiveExec(session);
       try (Session.Connection server = session.connectToRunning()) {
         Sandbox sandbox = server.carrel().sandboxes().get(id);
@@ -70,7 +76,7 @@ final class TerminalCommand extends CommandGroup {
           options = options.withCwd(workdir);
         }
         ExecInfo opened = sandbox.terminals().open(options.withSize(live.terminalSize()));
-        if (!detach && !common.json()) {
+        if (stay) {
           return follow(session, sandbox, opened.id(), 0);
         }
         if (common.json()) {
@@ -115,6 +121,7 @@ final class TerminalCommand extends CommandGroup {
       if (help) {
         throw new IllegalStateException("picocli shows the help itself");
       }
+      session.terminal().require("'carrel terminal link' gives a page or a program access to it");
       try (Session.Connection server = session.connectToRunning()) {
         return follow(session, server.carrel().sandboxes().get(id), terminal, from);
       }

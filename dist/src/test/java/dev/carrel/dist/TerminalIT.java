@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.carrel.dist.Distribution.Ended;
 import dev.carrel.dist.Distribution.Running;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -104,6 +105,26 @@ class TerminalIT {
 
     assertThat(ended.out())
         .contains("left well", "carrel terminal attach", "code 4", "ready", "got a word");
+  }
+
+  @Test
+  void whereNoTerminalIsNothingIsBegun() throws Exception {
+    String before = distribution.carrel("terminal", "list", "--json", id).out();
+
+    Ended open = withoutTerminal("terminal", "open", id);
+    Ended exec = withoutTerminal("exec", "-t", id, "touch", "begun");
+
+    assertThat(open.code()).isEqualTo(125);
+    assertThat(open.err()).contains("no terminal here", "--detach").doesNotContain("-t out");
+    assertThat(distribution.carrel("terminal", "list", "--json", id).out()).isEqualTo(before);
+    assertThat(exec.err()).contains("no terminal here", "leave -t out");
+    assertThat(distribution.carrel("exec", id, "ls").out()).doesNotContain("begun");
+  }
+
+  private Ended withoutTerminal(String... arguments) throws Exception {
+    var command = new ArrayList<>(List.of("setsid", "--wait", Distribution.program()));
+    command.addAll(List.of(arguments));
+    return distribution.run(command);
   }
 
   @Test

@@ -48,11 +48,19 @@ public interface Host {
   /** A server in this process for everybody else on this machine. */
   ServedServer serve(ServeOptions options);
 
-  /** Every setting that {@link ServeOptions#settings} can have, as {@code key=default}. */
-  List<String> settingKeys();
+  /** Every setting as a server with these options would have it. */
+  List<Setting> settings(ServeOptions options);
 
   /** Further commands of the program by name, as picocli takes them. */
   Map<String, Supplier<Object>> furtherCommands();
+
+  /**
+   * A setting as it is in force.
+   *
+   * @param usual its default
+   * @param origin who has set it; empty: nobody
+   */
+  record Setting(String key, String value, String usual, Optional<String> origin) {}
 
   /**
    * How {@code serve} was called.

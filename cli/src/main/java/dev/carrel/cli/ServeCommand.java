@@ -4,6 +4,7 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -57,7 +58,9 @@ final class ServeCommand implements Callable<Integer> {
   @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Any setting; may be repeated.")
   private List<String> settings = new ArrayList<>();
 
-  @Option(names = "--settings", description = "List every setting and leave.")
+  @Option(
+      names = "--settings",
+      description = "List every setting as it is in force, and leave.")
   private boolean list;
 
   ServeCommand(Session session) {
@@ -67,7 +70,7 @@ final class ServeCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     if (list) {
-      session.host().settingKeys().forEach(session.console()::line);
+      show(session.host().settings(options()));
       return 0;
     }
     var told = new CountDownLatch(1);
@@ -84,6 +87,30 @@ final class ServeCommand implements Callable<Integer> {
       serve(told);
     }
     return 0;
+  }
+
+  // As a settings file has them, so that it can be the beginning of one.
+  private void show(List<Host.Setting> all) {
+    Console console = session.console();
+    if (common.json()) {
+      console.json(Map.of("settings", all.stream().map(ServeCommand::json).toList()));
+      return;
+    }
+    for (Host.Setting one : all) {
+      one.origin()
+          .ifPresent(
+              origin -> console.line("# set in %s; default: %s".formatted(origin, one.usual())));
+      console.line(one.key() + "=" + one.value());
+    }
+  }
+
+  private static Map<String, String> json(Host.Setting setting) {
+    var told = new LinkedHashMap<String, String>();
+    told.put("key", setting.key());
+    told.put("value", setting.value());
+    told.put("default", setting.usual());
+    setting.origin().ifPresent(origin -> told.put("set_in", origin));
+    return told;
   }
 
   private void serve(CountDownLatch told) throws InterruptedException {

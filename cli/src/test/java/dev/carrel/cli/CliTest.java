@@ -267,6 +267,15 @@ class CliTest {
   }
 
   @Test
+  void settingsAreListedAsTheyAreInForce() {
+    assertThat(alone("serve", "--settings").out())
+        .isEqualTo(
+            "exec.spill=64MiB\n# set in the command line; default: 512\nsandbox.pids=99\n");
+    assertThat(alone("serve", "--settings", "--json").out())
+        .contains("\"key\" : \"sandbox.pids\"", "\"value\" : \"99\"", "\"default\" : \"512\"");
+  }
+
+  @Test
   void aDirectoryWithMoreThanIsShownSaysSo() {
     answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
     answers.put(

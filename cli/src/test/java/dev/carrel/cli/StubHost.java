@@ -54,8 +54,10 @@ record StubHost(Optional<Endpoint> namedServer, Path userHome) implements Host {
   }
 
   @Override
-  public List<String> settingKeys() {
-    return List.of();
+  public List<Setting> settings(ServeOptions options) {
+    return List.of(
+        new Setting("exec.spill", "64MiB", "64MiB", Optional.empty()),
+        new Setting("sandbox.pids", "99", "512", Optional.of("the command line")));
   }
 
   @Override

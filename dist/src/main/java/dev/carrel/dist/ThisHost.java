@@ -251,11 +251,13 @@ final class ThisHost implements Host {
   }
 
   @Override
-  public List<String> settingKeys() {
+  public List<Setting> settings(ServeOptions options) {
     return orFailure(
         () ->
-            configuration(Map.of()).keys().entrySet().stream()
-                .map(key -> key.getKey() + "=" + key.getValue())
+            Configuration.list(
+                    environment, options.file().map(Path::of), keysAndValues(options.settings()))
+                .stream()
+                .map(one -> new Setting(one.key(), one.value(), one.usual(), one.origin()))
                 .toList());
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.cli.Cli;
 import dev.carrel.cli.CommandFailure;
+import dev.carrel.cli.Host;
 import dev.carrel.dist.config.Configuration;
 import dev.carrel.dist.config.Environment;
 import dev.carrel.server.auth.TokenFile;
@@ -14,6 +15,7 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -77,6 +79,31 @@ class ThisHostTest {
       assertThat(token(here)).isEqualTo(TokenFile.firstToken(data.tokenFile()));
       assertThat(token(named)).isEqualTo("mine");
     }
+  }
+
+  @Test
+  void settingsAreThoseOfTheOptions(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("f"), "exec.default-timeout=7s\n");
+    var host = new ThisHost(environment(Map.of("CARREL_SANDBOX_PIDS", "99")));
+
+    assertThat(host.settings(options(file, "queue.max-waiting=3")))
+        .contains(
+            new Host.Setting("exec.default-timeout", "7s", "2m", Optional.of(file.toString())),
+            new Host.Setting(
+                "sandbox.pids", "99", "512", Optional.of("the variable CARREL_SANDBOX_PIDS")),
+            new Host.Setting("exec.spill", "64MiB", "64MiB", Optional.empty()))
+        .anyMatch(one -> one.origin().equals(Optional.of("the command line")));
+    assertThatThrownBy(
+            () -> host.settings(options(folder.resolve("absent"), "queue.max-waiting=3")))
+        .isInstanceOf(CommandFailure.class)
+        .hasMessageContaining("absent");
+    assertThatThrownBy(() -> host.settings(options(file, "nonsense=1")))
+        .isInstanceOf(CommandFailure.class)
+        .hasMessageContaining("nonsense");
+  }
+
+  private static Host.ServeOptions options(Path file, String setting) {
+    return new Host.ServeOptions(Optional.of(file.toString()), List.of(setting), true);
   }
 
   private static String token(Map<String, String> variables) {

@@ -6,6 +6,7 @@ import dev.carrel.server.grpc.GrpcSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -35,6 +36,19 @@ public record Configuration(
    */
   public static Configuration load(
       Environment environment, Optional<Path> named, Map<String, String> flags) {
+    return from(settings(environment, named, flags), environment);
+  }
+
+  /** Every setting as it is in force; what {@link #load} refuses is refused here too. */
+  public static List<Setting> list(
+      Environment environment, Optional<Path> named, Map<String, String> flags) {
+    Settings settings = settings(environment, named, flags);
+    from(settings, environment);
+    return settings.all();
+  }
+
+  private static Settings settings(
+      Environment environment, Optional<Path> named, Map<String, String> flags) {
     named.ifPresent(
         file -> {
           if (!Files.isReadable(file)) {
@@ -43,7 +57,7 @@ public record Configuration(
         });
     Optional<Path> file =
         named.or(() -> Optional.of(environment.configurationFile()).filter(Files::isReadable));
-    return from(Settings.of(file, environment.settings(), flags), environment);
+    return Settings.of(file, environment.settings(), flags);
   }
 
   static Configuration from(Settings settings, Environment environment) {

@@ -92,8 +92,7 @@ public final class Settings {
 
   /** An empty one is none: so a flag takes back what a file sets. */
   public Optional<Path> path(String key) {
-    return value(key, "", "a path", text -> Optional.of(parsePath(text)))
-        .flatMap(path -> path);
+    return value(key, "", "a path", text -> Optional.of(parsePath(text))).flatMap(path -> path);
   }
 
   public boolean flag(String key, boolean otherwise) {
@@ -209,6 +208,21 @@ public final class Settings {
   /** Every key that a record has read, with its default. */
   public Map<String, String> knownKeys() {
     return Collections.unmodifiableSortedMap(known);
+  }
+
+  /** Every key that a record has read, as it is set. */
+  List<Setting> all() {
+    return known.entrySet().stream()
+        .map(
+            key -> {
+              Optional<Entry> entry = find(key.getKey());
+              return new Setting(
+                  key.getKey(),
+                  entry.map(Entry::value).orElse(key.getValue()),
+                  key.getValue(),
+                  entry.map(Entry::origin));
+            })
+        .toList();
   }
 
   private <T> Optional<T> value(

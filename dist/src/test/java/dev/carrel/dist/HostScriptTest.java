@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -71,6 +74,31 @@ class HostScriptTest {
     assertThat(ended.output())
         .contains("error: the reason", "trying failed with status 3", log.toString())
         .doesNotContain("went on");
+  }
+
+  @Test
+  void everyModuleOfTheDistributionIsLookedAtForChanges() throws Exception {
+    List<String> looked =
+        Files.readString(ROOT.resolve("carrel"))
+            .lines()
+            .filter(line -> line.strip().startsWith("find pom.xml "))
+            .flatMap(line -> Stream.of(line.strip().split(" ", -1)))
+            .toList();
+    List<String> modules =
+        Pattern.compile("<module>(.+)</module>")
+            .matcher(Files.readString(ROOT.resolve("pom.xml")))
+            .results()
+            .map(module -> module.group(1))
+            // Tests of the distribution, which are no part of it.
+            .filter(module -> !module.equals("e2e"))
+            .toList();
+
+    assertThat(modules)
+        .isNotEmpty()
+        .allMatch(
+            module ->
+                looked.stream()
+                    .anyMatch(one -> module.equals(one) || module.startsWith(one + "/")));
   }
 
   private static Ended bash(String script) throws IOException, InterruptedException {

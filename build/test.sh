@@ -25,6 +25,11 @@ run_tests() {
   case "${1-}" in
     '') ;;
     --engines) suites=full ;;
+    -h | --help)
+      echo "usage: ./carrel test [--engines]"
+      echo "Installs what the tests need, runs all of them and shows a table; with --engines the long suites on every engine."
+      return
+      ;;
     *) echo "usage: ./carrel test [--engines]" >&2; return 2 ;;
   esac
   mkdir -p "$logs"

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -51,11 +52,19 @@ public final class Cli {
     this.err = err;
   }
 
-  public int run(List<String> arguments) {
+  public int run(List<String> given) {
+    List<String> arguments = named(given);
     var terminal = new Terminal();
     var console = new Console(out, err, terminal, host.colours());
     var session = new Session(host, console, terminal, in);
     return commandLine(session, arguments).execute(arguments.toArray(String[]::new));
+  }
+
+  /** {@code help run} is {@code run --help}, as elsewhere. */
+  private static List<String> named(List<String> given) {
+    return !given.isEmpty() && given.getFirst().equals("help")
+        ? Stream.concat(given.stream().skip(1), Stream.of("--help")).toList()
+        : given;
   }
 
   private CommandLine commandLine(Session session, List<String> arguments) {

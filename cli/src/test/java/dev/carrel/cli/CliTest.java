@@ -267,6 +267,20 @@ class CliTest {
   }
 
   @Test
+  void helpIsGivenByThatNameToo() {
+    assertThat(alone("help")).isEqualTo(alone("--help")).satisfies(CliTest::succeeded);
+    assertThat(alone("help", "mcp", "install"))
+        .isEqualTo(alone("mcp", "install", "--help"))
+        .satisfies(CliTest::succeeded);
+    assertThat(alone("help").out()).contains("sandbox", "doctor");
+  }
+
+  private static void succeeded(Outcome outcome) {
+    assertThat(outcome.code()).isZero();
+    assertThat(outcome.err()).isEmpty();
+  }
+
+  @Test
   void settingsAreListedAsTheyAreInForce() {
     assertThat(alone("serve", "--settings").out())
         .isEqualTo(

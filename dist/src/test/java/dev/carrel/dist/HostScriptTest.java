@@ -77,6 +77,15 @@ class HostScriptTest {
   }
 
   @Test
+  void theTestsAreExplainedToWhoAsks() throws Exception {
+    Ended help = bash(". $root/build/test.sh; run_tests --help");
+
+    assertThat(help.code()).isZero();
+    assertThat(help.output()).contains("./carrel test [--engines]");
+    assertThat(bash(". $root/build/test.sh; run_tests --nonsense").code()).isEqualTo(2);
+  }
+
+  @Test
   void everyModuleOfTheDistributionIsLookedAtForChanges() throws Exception {
     List<String> looked =
         Files.readString(ROOT.resolve("carrel"))

@@ -20,6 +20,7 @@ import dev.carrel.server.http.Router;
 import dev.carrel.server.http.SandboxHosts;
 import dev.carrel.server.mcp.Catalog;
 import dev.carrel.server.mcp.McpRoutes;
+import dev.carrel.server.rest.FrontDoor;
 import dev.carrel.server.rest.RestApi;
 import dev.carrel.server.rest.Version;
 import dev.carrel.server.tools.ResourceNews;
@@ -114,6 +115,7 @@ public final class CarrelServer implements AutoCloseable {
     var apps = new Apps(control.ports(), keys, hosts, guard, address);
     var router = new Router();
     api.addTo(router);
+    FrontDoor.addTo(router);
     var mcp = new McpRoutes(catalog, Version.CURRENT, address);
     mcp.addTo(router);
     e2b.addTo(router);

@@ -102,6 +102,21 @@ class AccessTest {
   }
 
   @Test
+  void theBareAddressLeadsToTheDocsAndToNothingElse() throws IOException {
+    for (String path : new String[] {"/", "/docs/", "/?token=x"}) {
+      for (String method : new String[] {"GET", "HEAD"}) {
+        assertThat(head(method + " " + path + " HTTP/1.1\r\nHost: localhost"))
+            .startsWith("HTTP/1.1 302")
+            .contains("Location: /docs\r\n");
+      }
+      assertThat(head("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0"))
+          .startsWith("HTTP/1.1 401");
+    }
+    assertThat(head("GET / HTTP/1.1\r\nHost: evil.example")).startsWith("HTTP/1.1 403");
+    assertThat(head("GET // HTTP/1.1\r\nHost: localhost")).startsWith("HTTP/1.1 401");
+  }
+
+  @Test
   void unknownPathsAndMethodsAreProblems() {
     Answer unknown = server.get("/api/v1/nothing");
     assertThat(unknown.status()).isEqualTo(404);
@@ -144,7 +159,7 @@ class AccessTest {
     // The name in it counts, whatever the header says.
     assertThat(head("GET http://evil.example/health HTTP/1.1\r\nHost: localhost"))
         .startsWith("HTTP/1.1 403");
-    assertThat(head("GET http://localhost HTTP/1.1\r\nHost: localhost")).startsWith("HTTP/1.1 401");
+    assertThat(head("GET http://localhost HTTP/1.1\r\nHost: localhost")).startsWith("HTTP/1.1 302");
   }
 
   private String head(String request) throws IOException {

@@ -36,8 +36,8 @@ final class ServeCommand implements Callable<Integer> {
       names = "--host",
       paramLabel = "ADDRESS",
       description =
-          "Address to listen on (default: 127.0.0.1). Another than loopback needs --set"
-              + " server.allow-plaintext=true.")
+          "Address to listen on (default: 127.0.0.1). Another than loopback needs"
+              + " server.tls-certificate and server.tls-key, or server.allow-plaintext=true.")
   private @Nullable String address;
 
   @Option(
@@ -58,9 +58,7 @@ final class ServeCommand implements Callable<Integer> {
   @Option(names = "--set", paramLabel = "KEY=VALUE", description = "Any setting; may be repeated.")
   private List<String> settings = new ArrayList<>();
 
-  @Option(
-      names = "--settings",
-      description = "List every setting as it is in force, and leave.")
+  @Option(names = "--settings", description = "List every setting as it is in force, and leave.")
   private boolean list;
 
   ServeCommand(Session session) {
@@ -194,9 +192,7 @@ final class ServeCommand implements Callable<Integer> {
     String at = secure ? "https://NAME:" + address.getPort() : address.toString();
     console.line(secure ? "Try it, with the NAME of its certificate:" : "Try it:");
     console.line(
-        (secure
-                ? "  CARREL_URL=%s CARREL_TOKEN=$(cat %s)".formatted(at, server.tokenFile())
-                : " ")
+        (secure ? "  CARREL_URL=%s CARREL_TOKEN=$(cat %s)".formatted(at, server.tokenFile()) : " ")
             + " carrel run -c 'print(6*7)'");
     console.line(
         "  curl -H \"Authorization: Bearer $(cat %s)\" -X POST %s/api/v1/sandboxes"

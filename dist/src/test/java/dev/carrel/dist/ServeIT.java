@@ -144,7 +144,8 @@ class ServeIT {
     Ended refused = distribution.carrel("serve", "--host", "0.0.0.0");
 
     assertThat(refused.code()).isEqualTo(125);
-    assertThat(refused.err()).contains("0.0.0.0");
+    assertThat(refused.err())
+        .contains("0.0.0.0", "server.tls-certificate", "server.allow-plaintext=true");
   }
 
   @Test

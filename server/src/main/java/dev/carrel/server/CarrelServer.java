@@ -232,7 +232,7 @@ public final class CarrelServer implements AutoCloseable {
               "host", settings.host() + " can be reached from other machines, over plain HTTP")
           .withHint(
               "set server.tls-certificate and server.tls-key, put a proxy with TLS in front and bind"
-                  + " 127.0.0.1, or allow plaintext knowingly");
+                  + " 127.0.0.1, or let tokens pass unencrypted with server.allow-plaintext=true");
     }
     return address;
   }

@@ -81,6 +81,19 @@ class SourceRulesTest {
     }
   }
 
+  @Test
+  void everyDocumentIsFoundFromTheirList() throws IOException {
+    String list = text(ROOT.resolve("docs/README.md"));
+    try (Stream<Path> documents = Files.list(ROOT.resolve("docs"))) {
+      assertThat(
+              documents
+                  .map(SourceRulesTest::name)
+                  .filter(name -> name.endsWith(".md") && !name.equals("README.md")))
+          .isNotEmpty()
+          .allMatch(name -> list.contains("(" + name + ")"));
+    }
+  }
+
   private static Stream<Path> sources(String... endings) {
     try (Stream<Path> walk = Files.walk(ROOT)) {
       return walk

@@ -1,6 +1,7 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
+import dev.carrel.sdk.ErrorCode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
@@ -87,7 +88,7 @@ public final class Cli {
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExpandAtFiles(false)
         .setParameterExceptionHandler((e, given) -> usageError(session.console(), e))
-        .setExecutionExceptionHandler((e, command, result) -> failure(session.console(), e));
+        .setExecutionExceptionHandler((e, command, result) -> failure(session.console(), command, e));
   }
 
   /**
@@ -257,19 +258,16 @@ public final class Cli {
   }
 
   private static int usageError(Console console, ParameterException e) {
-    console.error(String.valueOf(e.getMessage()));
+    console.error(Wording.of(e));
     CommandLine command = e.getCommandLine();
     if (e instanceof UnmatchedArgumentException unmatched) {
-      List<String> suggestions = unmatched.getSuggestions();
-      if (!suggestions.isEmpty() && !suggestions.getFirst().isEmpty()) {
-        console.hint("did you mean " + String.join(" or ", suggestions) + "?");
-      }
+      Wording.meant(unmatched).ifPresent(console::hint);
     }
     console.hint("see " + command.getCommandSpec().qualifiedName() + " --help");
     return USAGE;
   }
 
-  private static int failure(Console console, Exception e) {
+  private static int failure(Console console, CommandLine command, Exception e) {
     if (AtExit.begun()) {
       // What fails now fails because its connection was closed; why is known to who ended it.
       return INTERRUPTED;
@@ -284,7 +282,7 @@ public final class Cli {
         return failure.code();
       }
       case CarrelException failure -> {
-        console.error(failure.message());
+        console.error(Wording.of(failure, command));
         hint(failure).ifPresent(console::hint);
       }
       case IOException failure -> console.error(describe(failure));
@@ -298,7 +296,12 @@ public final class Cli {
   }
 
   static Optional<String> hint(CarrelException failure) {
-    return failure.hint().or(() -> nextStep(failure));
+    // The server's hint there is for who writes requests.
+    return failure.code() == ErrorCode.UNAUTHENTICATED
+        ? Optional.of(
+            "set CARREL_TOKEN to a token of this server: its own is in the file 'token' of its data"
+                + " directory, and its owner makes others with 'carrel keys create'")
+        : failure.hint().or(() -> nextStep(failure));
   }
 
   /** For failures of which only the command line knows what to do. */

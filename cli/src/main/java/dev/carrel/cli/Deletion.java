@@ -39,7 +39,7 @@ final class Deletion {
       deleted.forEach(console::line);
       failed.forEach(
           (name, e) -> {
-            console.error(console.safe(name) + ": " + e.message());
+            console.error(Wording.about(console.safe(name), e.message()));
             e.hint().ifPresent(console::hint);
           });
     }

@@ -97,9 +97,14 @@ final class EgressCommand implements Callable<Integer> {
   /** A command that is mistyped must not become a request for a host of that name. */
   private static ParameterException unsaid(CommandLine egress, String host) {
     String say = "to ask for a host, say whose sandboxes with --namespace";
-    return host.contains(".")
-        ? new ParameterException(egress, say)
-        : new UnmatchedArgumentException(egress, List.of(host), "; " + say);
+    if (host.contains(".")) {
+      return new ParameterException(egress, say);
+    }
+    String meant =
+        Wording.meant(new UnmatchedArgumentException(egress, List.of(host)))
+            .map(text -> " (" + text + ")")
+            .orElse("");
+    return new ParameterException(egress, Wording.noCommand(host) + meant + "; " + say);
   }
 
   /** A request comes from a sandbox: the newest that runs there. */

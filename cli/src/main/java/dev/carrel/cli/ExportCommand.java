@@ -100,7 +100,8 @@ final class ExportCommand implements Callable<Integer> {
       if (one.success()) {
         console.line(String.valueOf(one.downloadUrl()));
       } else {
-        console.error(console.safe(one.path()) + ": " + console.safe(String.valueOf(one.error())));
+        console.error(
+            Wording.about(console.safe(one.path()), console.safe(String.valueOf(one.error()))));
       }
     }
   }

@@ -51,7 +51,7 @@ abstract class SandboxChange implements Callable<Integer> {
       changed.forEach(info -> console.line(info.id() + "  " + info.status()));
       failed.forEach(
           (id, why) -> {
-            console.error(console.safe(id) + ": " + why.message());
+            console.error(Wording.about(console.safe(id), why.message()));
             why.hint().ifPresent(console::hint);
           });
     }

@@ -302,7 +302,9 @@ class CommandLineIT {
         .isEqualTo(new Outcome(0, id + "  stopped\n", ""));
     Outcome refused = desk.carrel("exec", id, "--", "true");
     assertThat(refused.code()).isEqualTo(125);
-    assertThat(refused.err()).contains("stopped", "start it again");
+    assertThat(refused.err())
+        .contains("is stopped", "start it again, its files are kept")
+        .doesNotContain("(stopped)", "when you need it");
     assertThat(desk.carrel("sandbox", "show", id).out()).contains("kept when it stops");
     assertThat(desk.carrel("sandbox", "start", id).out()).isEqualTo(id + "  running\n");
     assertThat(desk.carrel("sandbox", "resume", "--json", id).out()).contains("\"running\"");
@@ -378,7 +380,8 @@ class CommandLineIT {
         .isEqualTo(new Outcome(7, "b\n", "e\n"));
     Outcome absent = desk.carrel("exec", id, "--", "no-such-program");
     assertThat(absent.code()).isEqualTo(127);
-    assertThat(absent.err()).contains("could not be started");
+    assertThat(absent.err()).contains("could not be started", "'no-such-program'");
+    assertThat(desk.carrel("exec", "-w", "/nosuch", id, "--", "true").err()).contains("'/nosuch'");
   }
 
   @Test
@@ -494,11 +497,18 @@ class CommandLineIT {
   }
 
   @Test
-  void refusalsNameTheFieldAndLeaveWith125() {
-    Outcome outcome = desk.carrel("sandbox", "create", "--memory", "1");
-
-    assertThat(outcome.code()).isEqualTo(125);
-    assertThat(outcome.err()).contains("memory_mb", "16");
+  void refusalsNameWhatWasTyped() {
+    assertThat(desk.carrel("sandbox", "create", "--memory", "1").err())
+        .contains("--memory: ", "16")
+        .doesNotContain("memory_mb: ");
+    assertThat(desk.carrel("events", "--limit", "0").err()).contains("--limit: ");
+    assertThat(desk.carrel("sandbox", "fork", "nosuch").err())
+        .contains("no such id: nosuch")
+        .doesNotContain("nosuch: no such");
+    String id = create();
+    assertThat(desk.carrel("egress", "allow", id, "http://x.example").err())
+        .contains("names a host alone")
+        .doesNotContain("port '");
   }
 
   @Test

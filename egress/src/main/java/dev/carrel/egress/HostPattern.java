@@ -13,6 +13,11 @@ public record HostPattern(Host host, boolean below, int port) {
    * @throws IllegalArgumentException says what is wrong with it
    */
   public static HostPattern parse(String text) {
+    if (text.contains("://")) {
+      throw new IllegalArgumentException(
+          "'%s': a rule names a host alone, as example.com or example.com:8443, not an address"
+              .formatted(Printable.of(text, 80)));
+    }
     boolean below = text.startsWith(BELOW);
     String rest = below ? text.substring(BELOW.length()) : text;
     if (rest.indexOf('*') >= 0) {

@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.guest.GuestEvent;
 import dev.carrel.spi.ExecEvent.Cause;
 import dev.carrel.spi.Machine;
+import dev.carrel.spi.Text;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Causes {
   private static final int SIGKILL = 9;
+  private static final String PROGRAM = "cannot run the program";
+  private static final String DIRECTORY = "cannot enter the working directory";
   private static final Map<Integer, String> CRASHES =
       Map.of(
           4, "illegal instruction",
@@ -53,6 +56,22 @@ public final class Causes {
       }
     }
     return Cause.RETURNED;
+  }
+
+  /** Why it could not be started, with what that is about: the guest tells the step alone. */
+  static @Nullable String told(@Nullable String message, Exec exec) {
+    if (message == null) {
+      return null;
+    }
+    String cwd = exec.cwd();
+    if (message.startsWith(PROGRAM)) {
+      return naming(message, PROGRAM, exec.arguments().getFirst());
+    }
+    return cwd != null && message.startsWith(DIRECTORY) ? naming(message, DIRECTORY, cwd) : message;
+  }
+
+  private static String naming(String message, String step, String what) {
+    return step + " '" + Text.printable(what, 200) + "'" + message.substring(step.length());
   }
 
   /** What to do about it; null when there is nothing to say. */

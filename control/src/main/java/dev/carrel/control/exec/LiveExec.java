@@ -351,7 +351,7 @@ final class LiveExec {
             facts.left(),
             facts.changes().stream().map(this::clean).toList(),
             facts.changesTruncated(),
-            sandbox.redaction().textOrNull(facts.message())));
+            sandbox.redaction().textOrNull(Causes.told(facts.message(), beginning))));
   }
 
   private FileChange clean(FileChange change) {

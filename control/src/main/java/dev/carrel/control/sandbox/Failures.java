@@ -10,9 +10,8 @@ import java.util.Objects;
 
 /** The ways a sandbox ends, each with what to do next, and what its callers are told then. */
 final class Failures {
+  private static final String WHEN_NEEDED = "start it when you need it";
   static final String MAX_LIFE = "max_life";
-
-  private static final String AGAIN = "start it again, its files are kept; ";
 
   private Failures() {}
 
@@ -47,7 +46,7 @@ final class Failures {
   }
 
   static Failure asked() {
-    return new Failure("stopped", "it was stopped", "start it when you need it");
+    return new Failure("stopped", "it was stopped", WHEN_NEEDED);
   }
 
   static Failure idle(Duration timeout) {
@@ -74,7 +73,7 @@ final class Failures {
   }
 
   static Failure shutdown() {
-    return new Failure("shutdown", "its server ended", "start it when you need it");
+    return new Failure("shutdown", "its server ended", WHEN_NEEDED);
   }
 
   /** What to throw for one that has no machine. */
@@ -89,13 +88,21 @@ final class Failures {
           .withHint("try again in a moment");
     }
     Failure failure = Objects.requireNonNullElse(row.failure(), asked());
-    String what =
-        "sandbox %s is %s (%s): %s"
-            .formatted(row.id(), row.status().wireName(), failure.cause(), failure.message());
+    String what = "sandbox %s is %s".formatted(row.id(), row.status().wireName());
+    if (!failure.cause().equals(row.status().wireName())) {
+      what += " (%s): %s".formatted(failure.cause(), failure.message());
+    }
     // One that died is gone, with what ran in it, also when its files can come back.
     boolean stopped = row.status() == SandboxStatus.STOPPED && row.restartable();
     return new SandboxException(stopped ? ErrorCode.WRONG_STATE : ErrorCode.SANDBOX_GONE, what)
-        .withHint((row.restartable() ? AGAIN : "create a new sandbox; ") + failure.hint());
+        .withHint(hint(row.restartable(), failure.hint()));
+  }
+
+  private static String hint(boolean restartable, String hint) {
+    if (!restartable) {
+      return "create a new sandbox; " + hint;
+    }
+    return "start it again, its files are kept" + (hint.equals(WHEN_NEEDED) ? "" : "; " + hint);
   }
 
   static SandboxException changed(SandboxId id) {

@@ -76,7 +76,7 @@ final class BridgeCommand implements Callable<Integer> {
       try {
         request.put("value", JSON.readTree(value));
       } catch (JsonProcessingException e) {
-        throw new CommandFailure("the value is no JSON", "text needs quotes: '\"text\"'");
+        throw CommandFailure.usage("the value is no JSON", "text needs quotes: '\"text\"'");
       }
     }
     Console console = session.console();

@@ -88,7 +88,8 @@ public final class Cli {
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExpandAtFiles(false)
         .setParameterExceptionHandler((e, given) -> usageError(session.console(), e))
-        .setExecutionExceptionHandler((e, command, result) -> failure(session.console(), command, e));
+        .setExecutionExceptionHandler(
+            (e, command, result) -> failure(session.console(), command, e));
   }
 
   /**
@@ -284,6 +285,10 @@ public final class Cli {
       case CarrelException failure -> {
         console.error(Wording.of(failure, command));
         hint(failure).ifPresent(console::hint);
+        if (failure.code() == ErrorCode.INVALID_INPUT) {
+          // A value that was typed, whether it is refused here or by the server.
+          return USAGE;
+        }
       }
       case IOException failure -> console.error(describe(failure));
       case UncheckedIOException failure -> console.error(describe(failure));

@@ -227,7 +227,7 @@ final class FilesCommand extends CommandGroup {
     @Override
     public Integer call() throws IOException {
       if (sources.contains("-") && to == null) {
-        throw new CommandFailure("standard input has no name", "say --to PATH");
+        throw CommandFailure.usage("standard input has no name", "say --to PATH");
       }
       sources.forEach(this::requireThere);
       try {

@@ -208,7 +208,7 @@ final class LimitsCommand implements Callable<Integer> {
       try {
         return Long.valueOf(text);
       } catch (NumberFormatException e) {
-        throw new CommandFailure(name + " must be a whole number, or none");
+        throw CommandFailure.usage(name + " must be a whole number, or none");
       }
     }
   }

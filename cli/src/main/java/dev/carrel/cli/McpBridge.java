@@ -98,7 +98,7 @@ final class McpBridge implements AutoCloseable {
       try (InputStream body = response.body()) {
         JsonNode error = JSON.readTree(body).path("error");
         if (error.path("code").asInt() == INVALID_PARAMS) {
-          throw new CommandFailure("--tools " + tools + ": " + error.path("message").asText());
+          throw CommandFailure.usage("--tools " + tools + ": " + error.path("message").asText());
         }
       }
     } catch (IOException e) {

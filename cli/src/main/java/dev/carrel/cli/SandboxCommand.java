@@ -148,7 +148,7 @@ final class SandboxCommand extends CommandGroup {
       for (String one : installs) {
         int colon = one.indexOf(':');
         if (colon < 1) {
-          throw new CommandFailure(
+          throw CommandFailure.usage(
               "'" + one + "' is not MANAGER:PACKAGE", "write pip:six, npm:is-odd or r:jsonlite");
         }
         wanted

@@ -83,7 +83,7 @@ final class SettingsCommand implements Callable<Integer> {
     var unknown = new LinkedHashSet<>(asked.keySet());
     settings.list().forEach(setting -> unknown.remove(setting.name()));
     if (!unknown.isEmpty()) {
-      throw new CommandFailure(
+      throw CommandFailure.usage(
           "no such setting: " + String.join(", ", unknown) + "; nothing was changed",
           "'carrel settings' shows what there is");
     }

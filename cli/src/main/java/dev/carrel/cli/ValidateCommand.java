@@ -91,7 +91,7 @@ final class ValidateCommand implements Callable<Integer> {
       case "js", "mjs", "cjs" -> "node";
       case "sh", "bash" -> "bash";
       case "r", "R" -> "r";
-      default -> throw new CommandFailure("say --language: the name " + name + " does not tell it");
+      default -> throw CommandFailure.usage("say --language: the name " + name + " does not tell it");
     };
   }
 

@@ -136,7 +136,7 @@ class CliTest {
           {"settings", "--json", "foo=1"}, {"settings", "memory_mb=600", "foo=1", "bar="}
         }) {
       Outcome outcome = carrel(call);
-      assertThat(outcome.code()).isEqualTo(125);
+      assertThat(outcome.code()).isEqualTo(2);
       assertThat(outcome.out()).isEmpty();
       assertThat(outcome.err()).contains("no such setting: foo").doesNotContain("memory_mb");
     }
@@ -262,6 +262,8 @@ class CliTest {
         "limits budget",
         "settings memory_mb",
         "queue foo",
+        "sandbox create --install six",
+        "files put sb1 -",
         "approvals approve ap1 --for 8x"
       })
   void whatCannotBeMeantIsWrongUsage(String line) {
@@ -299,8 +301,7 @@ class CliTest {
   @Test
   void settingsAreListedAsTheyAreInForce() {
     assertThat(alone("serve", "--settings").out())
-        .isEqualTo(
-            "exec.spill=64MiB\n# set in the command line; default: 512\nsandbox.pids=99\n");
+        .isEqualTo("exec.spill=64MiB\n# set in the command line; default: 512\nsandbox.pids=99\n");
     assertThat(alone("serve", "--settings", "--json").out())
         .contains("\"key\" : \"sandbox.pids\"", "\"value\" : \"99\"", "\"default\" : \"512\"");
   }

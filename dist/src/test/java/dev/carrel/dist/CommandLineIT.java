@@ -512,6 +512,21 @@ class CommandLineIT {
   }
 
   @Test
+  void aValueThatTheServerRefusesIsWrongUsage() {
+    String id = create();
+    for (String line :
+        List.of(
+            "sandbox create --memory 1",
+            "sandbox create --isolation foo",
+            "open " + id + " 99999",
+            "settings foo=1",
+            "code " + id + " -l perl -c 1")) {
+      assertThat(desk.carrel(line.split(" ", -1)).code()).as(line).isEqualTo(2);
+    }
+    assertThat(desk.carrel("code", "sbabcdefghijklmn", "-c", "1").code()).isEqualTo(125);
+  }
+
+  @Test
   void everyCommandHasHelpAndSoHaveThoseBelowIt() {
     for (String command : below(desk.carrel("--help").out())) {
       String help = help(command);

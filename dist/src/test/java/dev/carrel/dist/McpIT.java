@@ -67,7 +67,7 @@ class McpIT {
   @Test
   void setsOfToolsThatAreNotThereAreRefusedAtTheStart(@TempDir Path folder) throws IOException {
     Desk.Outcome outcome = new Desk(folder).carrel("mcp", "--tools", "files, nope");
-    assertThat(outcome.code()).isEqualTo(125);
+    assertThat(outcome.code()).isEqualTo(2);
     assertThat(outcome.out()).isEmpty();
     assertThat(outcome.err()).contains("--tools files, nope", "some of code, files");
   }

@@ -14,7 +14,9 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "activity",
-    description = "Show what went on in a sandbox: commands, code, files, starts and stops.")
+    description = "Show what went on in a sandbox: commands, code, files, starts and stops.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  carrel activity ID", "  carrel activity ID -n 100 --json"})
 final class ActivityCommand implements Callable<Integer> {
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("MM-dd HH:mm:ss").withZone(ZoneId.systemDefault());

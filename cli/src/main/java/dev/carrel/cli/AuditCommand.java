@@ -23,7 +23,14 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "audit",
-    description = "Show what was done and by whom; find out whether somebody changed the record.")
+    description = "Show what was done and by whom; find out whether somebody changed the record.",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel audit --limit 20",
+      "  carrel audit --sandbox ID --action file",
+      "  carrel audit --verify",
+      "  carrel audit --export audit.jsonl"
+    })
 final class AuditCommand implements Callable<Integer> {
   private static final int TAMPERED = 1;
   private static final int LONGEST = 60;

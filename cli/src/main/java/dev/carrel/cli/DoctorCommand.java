@@ -28,7 +28,9 @@ import picocli.CommandLine.Mixin;
           + " what to install.",
       "",
       "Exits with 1 when no engine that isolates can be used, with 125 when that is not known."
-    })
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {"  carrel doctor", "  carrel doctor --json"})
 final class DoctorCommand implements Callable<Integer> {
   private static final String NATIVE = "native";
 

@@ -11,7 +11,15 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-@Command(name = "events", description = "Show what happened lately, or what happens now.")
+@Command(
+    name = "events",
+    description = "Show what happened lately, or what happens now.",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel events --limit 20",
+      "  carrel events --follow --type execution,sandbox.stopped",
+      "  carrel events --follow --json > events.jsonl"
+    })
 final class EventsCommand implements Callable<Integer> {
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();

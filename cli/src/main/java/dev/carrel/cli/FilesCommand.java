@@ -32,7 +32,15 @@ import picocli.CommandLine.Parameters;
       "",
       "Paths are resolved inside the sandbox; a relative one starts at /workspace."
     },
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel files put ID data.csv",
+      "  carrel files ls ID",
+      "  carrel files get ID results/plot.png",
+      "  carrel files get ID log.txt - | tail",
+      "  carrel files rm -r ID results"
+    })
 final class FilesCommand extends CommandGroup {
 
   @Command(name = "ls", description = "List a directory.")

@@ -48,7 +48,15 @@ final class HostCommand extends CommandGroup {
                 .addSubcommand(new AccessRequest(session)));
   }
 
-  @Command(name = "exec", description = "Run a command on the host, without a shell.")
+  @Command(
+      name = "exec",
+      description = "Run a command on the host, without a shell.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  carrel host exec uname -a",
+        "  carrel host exec --cwd /srv/site git pull",
+        "  carrel host access request git pull --wait     ask a person first"
+      })
   static final class Exec implements Callable<Integer> {
     private final Session session;
     @Mixin private CommonOptions common = new CommonOptions();

@@ -27,7 +27,15 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "images",
     description = "What sandboxes start on: see, get, give and remove images.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel images list",
+      "  carrel images pull debian:12",
+      "  carrel images build python",
+      "  carrel sandbox create --image python",
+      "  carrel images commit ID mine          a sandbox as it is now"
+    })
 final class ImagesCommand extends CommandGroup {
 
   /** Prints an image that was made. */

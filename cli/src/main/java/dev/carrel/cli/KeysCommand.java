@@ -16,7 +16,13 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "keys",
     description = "Make, list and delete keys for clients, those of E2B among them.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  export CARREL_TOKEN=$(carrel keys create laptop)",
+      "  carrel keys list",
+      "  carrel keys delete KEY"
+    })
 final class KeysCommand extends CommandGroup {
 
   static CommandLine line(Session session) {

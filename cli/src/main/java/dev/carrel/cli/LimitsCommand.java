@@ -108,6 +108,12 @@ final class LimitsCommand implements Callable<Integer> {
         "Show or set what a sandbox, or all of a namespace together, may use up in all.",
         "A limit that is not named stays; 'none' lifts it. Whoever is no administrator can only"
             + " make a budget smaller."
+      },
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  carrel limits budget ID",
+        "  carrel limits budget ID --executions 100 --cpu-seconds 600",
+        "  carrel limits budget --namespace lab --egress-bytes none"
       })
   static final class Budget implements Callable<Integer> {
     private static final String NONE = "none";

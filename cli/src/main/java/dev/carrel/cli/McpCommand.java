@@ -35,7 +35,12 @@ import picocli.CommandLine.Parameters;
     })
 final class McpCommand implements Callable<Integer> {
   private final Session session;
-  @Mixin private CommonOptions common = new CommonOptions();
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
 
   @Option(
       names = "--tools",
@@ -55,7 +60,7 @@ final class McpCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    if (common.help()) {
+    if (help) {
       throw new IllegalStateException("picocli shows the help itself");
     }
     Deque<LocalServer> joined = new ArrayDeque<>();

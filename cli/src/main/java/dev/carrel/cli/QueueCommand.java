@@ -9,7 +9,9 @@ import picocli.CommandLine.Parameters;
 
 @Command(
     name = "queue",
-    description = "Show who runs and who waits on the server, and where your own requests stand.")
+    description = "Show who runs and who waits on the server, and where your own requests stand.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  carrel queue", "  carrel queue --json"})
 final class QueueCommand implements Callable<Integer> {
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();

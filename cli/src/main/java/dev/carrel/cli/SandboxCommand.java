@@ -25,7 +25,15 @@ import picocli.CommandLine.Parameters;
     name = "sandbox",
     aliases = "session",
     description = "Make, list, look at, start, stop and delete sandboxes.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  id=$(carrel sandbox create -q)",
+      "  carrel sandbox list",
+      "  carrel sandbox stop $id",
+      "  carrel sandbox start $id          its files are still there",
+      "  carrel sandbox delete $id"
+    })
 final class SandboxCommand extends CommandGroup {
 
   @Command(

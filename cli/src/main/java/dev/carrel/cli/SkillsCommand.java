@@ -22,7 +22,13 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "skills",
     description = "Keep folders with instructions for agents, and give them to sandboxes.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel skills add ./my-skill",
+      "  carrel skills list",
+      "  carrel skills install SANDBOX my-skill"
+    })
 final class SkillsCommand extends CommandGroup {
 
   static CommandLine line(Session session) {

@@ -15,7 +15,13 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "snapshot",
     description = "Keep the files of sandboxes as they are, and bring them back.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel snapshot create SANDBOX --name before",
+      "  carrel snapshot list SANDBOX",
+      "  carrel snapshot restore SNAPSHOT SANDBOX"
+    })
 final class SnapshotCommand extends CommandGroup {
 
   @Command(

@@ -13,7 +13,9 @@ import picocli.CommandLine.Mixin;
 
 @Command(
     name = "stats",
-    description = "Show in one look what the server does, and what your sandboxes use together.")
+    description = "Show in one look what the server does, and what your sandboxes use together.",
+    footerHeading = "%nExamples:%n",
+    footer = {"  carrel stats", "  carrel stats --json"})
 final class StatsCommand implements Callable<Integer> {
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();

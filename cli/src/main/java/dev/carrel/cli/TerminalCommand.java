@@ -19,7 +19,14 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "terminal",
     description = "Shells in sandboxes that can be left, joined again and shared.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel terminal open ID               Ctrl-] leaves it running",
+      "  carrel terminal list ID",
+      "  carrel terminal attach ID TERMINAL    go on with it",
+      "  carrel terminal open --detach ID htop"
+    })
 final class TerminalCommand extends CommandGroup {
 
   @Command(

@@ -25,6 +25,11 @@ import picocli.CommandLine.Option;
       "Show what the running sandboxes use.",
       "",
       "On a terminal the table is renewed until q or Ctrl-C; elsewhere it is printed once."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel top",
+      "  carrel top --sort memory --once"
     })
 final class TopCommand implements Callable<Integer> {
   private static final Duration GLANCE = Duration.ofMillis(500);

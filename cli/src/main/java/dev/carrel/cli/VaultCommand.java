@@ -18,7 +18,14 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "vault",
     description = "Keep secrets that commands and code use by name.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel vault add API_KEY                           its value is asked for",
+      "  carrel vault list",
+      "  carrel exec --secret API_KEY ID -- ./deploy",
+      "  carrel vault rotate API_KEY"
+    })
 final class VaultCommand extends CommandGroup {
 
   @Command(

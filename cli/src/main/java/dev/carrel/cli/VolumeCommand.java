@@ -15,7 +15,13 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "volume",
     description = "Make, list and delete volumes, which outlive sandboxes.",
-    synopsisSubcommandLabel = "COMMAND")
+    synopsisSubcommandLabel = "COMMAND",
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  carrel volume create data --size 512",
+      "  carrel sandbox create --volume data",
+      "  carrel volume list"
+    })
 final class VolumeCommand extends CommandGroup {
 
   @Command(

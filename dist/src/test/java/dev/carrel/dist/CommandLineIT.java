@@ -530,8 +530,17 @@ class CommandLineIT {
   void everyCommandHasHelpAndSoHaveThoseBelowIt() {
     for (String command : below(desk.carrel("--help").out())) {
       String help = help(command);
+      if (!List.of("version", "bench").contains(command)) {
+        assertThat(help).as(command).contains("Examples:\n  ");
+      }
       below(help).forEach(one -> help(command, one));
     }
+  }
+
+  @Test
+  void whatSpeaksAProtocolOffersNoJson() {
+    assertThat(help("mcp")).doesNotContain("--json");
+    assertThat(help("mcp", "install")).contains("--json");
   }
 
   private String help(String... command) {

@@ -99,6 +99,13 @@ class CommandNamesIT {
     COMMANDS.values().forEach(this::helps);
   }
 
+  @Test
+  void theDocumentHasEveryTool() throws IOException {
+    String document =
+        Files.readString(Path.of(System.getProperty("carrel.root", ".."), "docs/cli.md"));
+    assertThat(COMMANDS.keySet()).allMatch(tool -> document.contains("`" + tool + "`"));
+  }
+
   private void helps(String command) {
     List<String> words = new ArrayList<>(Arrays.asList(command.split(" ")));
     words.add("--help");

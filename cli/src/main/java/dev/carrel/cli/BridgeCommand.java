@@ -44,10 +44,15 @@ final class BridgeCommand implements Callable<Integer> {
   @Option(
       names = {"-l", "--language"},
       paramLabel = "LANGUAGE",
+      completionCandidates = Choices.Languages.class,
       description = "python, node, r or bash (default: ${DEFAULT-VALUE}).")
   private String language = "python";
 
-  @Option(names = "--to-language", paramLabel = "LANGUAGE", description = "Carry it there.")
+  @Option(
+      names = "--to-language",
+      paramLabel = "LANGUAGE",
+      completionCandidates = Choices.Languages.class,
+      description = "Carry it there.")
   private @Nullable String toLanguage;
 
   @Option(names = "--to", paramLabel = "ID", description = "Carry it to this sandbox.")
@@ -56,7 +61,11 @@ final class BridgeCommand implements Callable<Integer> {
   @Option(names = "--as", paramLabel = "NAME", description = "What it is called there.")
   private @Nullable String toName;
 
-  @Option(names = "--format", paramLabel = "FORM", description = "json or table.")
+  @Option(
+      names = "--format",
+      paramLabel = "FORM",
+      completionCandidates = Choices.Forms.class,
+      description = "json or table.")
   private String format = "json";
 
   BridgeCommand(Session session) {

@@ -56,6 +56,7 @@ final class CodeCommand implements Callable<Integer> {
   @Option(
       names = {"-l", "--language"},
       paramLabel = "LANGUAGE",
+      completionCandidates = Choices.Languages.class,
       description = "python (the default), node, r or bash.")
   private @Nullable String language;
 

@@ -114,10 +114,18 @@ abstract class EgressChange implements Callable<Integer> {
     @Option(names = "--deny", paramLabel = "HOST", description = "All that is denied.")
     private @Nullable List<String> deny;
 
-    @Option(names = "--preset", paramLabel = "NAME", description = "All presets.")
+    @Option(
+        names = "--preset",
+        paramLabel = "NAME",
+        completionCandidates = Choices.Presets.class,
+        description = "All presets.")
     private @Nullable List<String> presets;
 
-    @Option(names = "--mode", paramLabel = "MODE", description = "enforce or observe.")
+    @Option(
+        names = "--mode",
+        paramLabel = "MODE",
+        completionCandidates = Choices.Modes.class,
+        description = "enforce or observe.")
     private @Nullable String mode;
 
     @Option(names = "--max-bytes", paramLabel = "N", description = "In all; 0 means no limit.")

@@ -113,7 +113,10 @@ final class McpCommand implements Callable<Integer> {
       }
     }
 
-    @Parameters(paramLabel = "CLIENT", description = "claude, cursor or vscode.")
+    @Parameters(
+        paramLabel = "CLIENT",
+        completionCandidates = Choices.Clients.class,
+        description = "claude, cursor or vscode.")
     private Client client = Client.CLAUDE;
 
     @Option(

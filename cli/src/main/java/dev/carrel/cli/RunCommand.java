@@ -55,6 +55,7 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = {"-l", "--language"},
       paramLabel = "LANGUAGE",
+      completionCandidates = Choices.Languages.class,
       description = "python, node, r or bash.")
   private @Nullable String language;
 

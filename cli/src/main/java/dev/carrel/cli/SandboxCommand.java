@@ -70,6 +70,7 @@ final class SandboxCommand extends CommandGroup {
     @Option(
         names = "--on-idle",
         paramLabel = "POLICY",
+        completionCandidates = Choices.OnIdle.class,
         description = "How it ends then: stop, pause or destroy.")
     private @Nullable String onIdle;
 

@@ -19,12 +19,14 @@ final class SandboxShape {
   @Option(
       names = {"--engine", "--backend"},
       paramLabel = "NAME",
+      completionCandidates = Choices.Engines.class,
       description = "Engine to use; see carrel doctor.")
   private @Nullable String engine;
 
   @Option(
       names = "--isolation",
       paramLabel = "STRENGTH",
+      completionCandidates = Choices.Isolation.class,
       description = "The least to accept: none, namespaces or gvisor.")
   private @Nullable String isolation;
 
@@ -54,6 +56,7 @@ final class SandboxShape {
   @Option(
       names = "--rootfs",
       paramLabel = "KIND",
+      completionCandidates = Choices.Rootfs.class,
       description = "read-only, or overlay: root inside, free to install and change anything.")
   private @Nullable String rootfs;
 
@@ -72,6 +75,7 @@ final class SandboxShape {
   @Option(
       names = "--preset",
       paramLabel = "NAME",
+      completionCandidates = Choices.Presets.class,
       description = "Let it reach a set of hosts, such as packages or github; repeatable.")
   private Set<String> presets = Set.of();
 

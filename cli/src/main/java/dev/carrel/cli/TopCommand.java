@@ -27,10 +27,7 @@ import picocli.CommandLine.Option;
       "On a terminal the table is renewed until q or Ctrl-C; elsewhere it is printed once."
     },
     footerHeading = "%nExamples:%n",
-    footer = {
-      "  carrel top",
-      "  carrel top --sort memory --once"
-    })
+    footer = {"  carrel top", "  carrel top --sort memory --once"})
 final class TopCommand implements Callable<Integer> {
   private static final Duration GLANCE = Duration.ofMillis(500);
   private static final double NANOS = 1e9;
@@ -45,6 +42,7 @@ final class TopCommand implements Callable<Integer> {
   @Option(
       names = {"-s", "--sort"},
       paramLabel = "KEY",
+      completionCandidates = Choices.Sorts.class,
       description = "cpu (default), memory, processes, age or idle.")
   private Sort sort = Sort.CPU;
 

@@ -35,12 +35,14 @@ final class ValidateCommand implements Callable<Integer> {
   @Option(
       names = "--language",
       paramLabel = "NAME",
+      completionCandidates = Choices.Languages.class,
       description = "python, node, r or bash; by the file's name when left out.")
   private @Nullable String language;
 
   @Option(
       names = "--on-danger",
       paramLabel = "CHOICE",
+      completionCandidates = Choices.OnDanger.class,
       description = "What a dangerous call means: reject, warn (default) or off.")
   private String onDanger = "warn";
 
@@ -91,7 +93,8 @@ final class ValidateCommand implements Callable<Integer> {
       case "js", "mjs", "cjs" -> "node";
       case "sh", "bash" -> "bash";
       case "r", "R" -> "r";
-      default -> throw CommandFailure.usage("say --language: the name " + name + " does not tell it");
+      default ->
+          throw CommandFailure.usage("say --language: the name " + name + " does not tell it");
     };
   }
 

@@ -28,6 +28,11 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CommandLineIT {
+  /** What bash does with the words of a line. */
+  private static final String COMPLETE =
+      "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1));"
+          + " _complete_carrel_calmly; printf '%s\\n' \"${COMPREPLY[@]}\"";
+
   private Path folder = Path.of("");
   private Desk desk;
   private ServedServer server;
@@ -266,7 +271,7 @@ class CommandLineIT {
     desk.carrel("vault", "add", "OTHER", "x-other-value");
     Outcome partly = desk.carrel("vault", "rm", "POEM", "OTHER");
     assertThat(partly.out()).as("one that is not there keeps none").isEqualTo("OTHER\n");
-    assertThat(partly.err()).contains("POEM: ");
+    assertThat(partly.err()).contains("no secret 'POEM'");
     assertThat(partly.code()).isEqualTo(125);
     String bound =
         desk.carrel("vault", "add", "--json", "POEM", "x-value", "--host", "A.example").out();
@@ -598,6 +603,26 @@ class CommandLineIT {
     assertThat(new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
         .contains("carrel");
     assertThat(bash.exitValue()).isZero();
+  }
+
+  @Test
+  void completionOffersValues() throws Exception {
+    Path script = Files.writeString(folder.resolve("values"), desk.carrel("completion").out());
+
+    assertThat(completed(script, "run", "-l", "")).containsExactly("bash", "node", "python", "r");
+    assertThat(completed(script, "sandbox", "create", "--isolation", "g"))
+        .containsExactly("gvisor");
+    assertThat(completed(script, "mcp", "install", "c")).containsExactly("claude", "cursor");
+  }
+
+  private static List<String> completed(Path script, String... words) throws Exception {
+    var line = new ArrayList<>(List.of("bash", "-c", COMPLETE, script.toString(), "carrel"));
+    line.addAll(List.of(words));
+    // Outside of a completion bash complains of compopt.
+    Process bash = new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    String said = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(bash.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    return said.lines().map(String::strip).sorted().toList();
   }
 
   @Test

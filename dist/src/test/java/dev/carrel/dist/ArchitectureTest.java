@@ -15,7 +15,10 @@ import dev.carrel.spi.Engine;
 import dev.carrel.spi.Machine;
 import org.junit.jupiter.api.Test;
 
-/** What design.md and style.md say about dependencies and names, where Maven cannot say it. */
+/**
+ * What ARCHITECTURE.md and CONTRIBUTING.md say about dependencies and names, where Maven cannot say
+ * it.
+ */
 class ArchitectureTest {
   private static final JavaClasses CARREL =
       new ClassFileImporter()

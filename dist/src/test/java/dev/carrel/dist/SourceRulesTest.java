@@ -82,6 +82,23 @@ class SourceRulesTest {
   }
 
   @Test
+  void everyPackageOfTheLargeModulesIsInTheirReadme() throws IOException {
+    for (String module : List.of("control", "server")) {
+      String readme = text(ROOT.resolve(module).resolve("README.md"));
+      try (Stream<Path> packages =
+          Files.list(ROOT.resolve(module).resolve("src/main/java/dev/carrel").resolve(module))) {
+        assertThat(packages.filter(Files::isDirectory).map(SourceRulesTest::name))
+            .as(module)
+            .isNotEmpty()
+            .allMatch(
+                name ->
+                    readme.contains("`" + name + "`")
+                        || readme.contains("`dev.carrel.server." + name + "`"));
+      }
+    }
+  }
+
+  @Test
   void everyDocumentIsFoundFromTheirList() throws IOException {
     String list = text(ROOT.resolve("docs/README.md"));
     try (Stream<Path> documents = Files.list(ROOT.resolve("docs"))) {

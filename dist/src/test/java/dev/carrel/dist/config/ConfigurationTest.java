@@ -46,6 +46,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -657,6 +658,25 @@ class ConfigurationTest {
       }
     }
     assertThat(named).isNotEmpty().isSubsetOf(usual.keys().keySet());
+  }
+
+  @Test
+  void everySettingIsDescribedWithItsDefault() throws IOException {
+    Path document = Path.of(System.getProperty("carrel.root", ".."), "docs/settings.md");
+    var described = new TreeMap<String, String>();
+    // A default in words depends on the host, or is too long for a table.
+    Pattern.compile("(?m)^\\| `([a-z.-]+)` \\| (?:`([^`]+)`|([a-z][^|`]*)) \\| [^|]+ \\|$")
+        .matcher(Files.readString(document))
+        .results()
+        .forEach(
+            line ->
+                described.put(
+                    line.group(1),
+                    line.group(2) != null
+                        ? line.group(2)
+                        : usual.keys().getOrDefault(line.group(1), "")));
+
+    assertThat(described).isEqualTo(usual.keys());
   }
 
   private static Configuration configuration(Map<String, String> flags) {

@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -47,7 +48,10 @@ final class MmdebstrapBuilder implements RootBuilder {
 
   private static Digest run(List<String> command, AptSources sources, Job job)
       throws IOException, InterruptedException {
-    var builder = new ProcessBuilder(command);
+    // When it fails it sends its process group a signal, and that must not be the server's.
+    List<String> apart = new ArrayList<>(List.of("setsid"));
+    apart.addAll(command);
+    var builder = new ProcessBuilder(apart);
     builder.environment().clear();
     builder
         .environment()
@@ -72,9 +76,9 @@ final class MmdebstrapBuilder implements RootBuilder {
       }
       return layer;
     } catch (IOException | RuntimeException e) {
-      // What it said explains this better than a tar that broke off.
-      process.destroy();
-      process.waitFor(GRACE_SECONDS, TimeUnit.SECONDS);
+      // What it said explains this better than a tar that broke off, and it may say more until it
+      // has ended with all that it started.
+      end(process);
       listener.join();
       throw said.failure(String.valueOf(e.getMessage()));
     } finally {

@@ -1,7 +1,10 @@
 package dev.carrel.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -17,32 +20,70 @@ class MmdebstrapBuilderTest {
   private static final Recipe TINY = new Recipe("tiny", "for this test", List.of(), null);
 
   @TempDir private Path folder;
+  private final Listener said = new Listener();
 
   @Test
   void aBuildEndsWithWhoWaitsForIt() throws Exception {
-    Path program = folder.resolve("mmdebstrap");
-    // Says its number, and then nothing until long after everybody has gone.
-    Files.writeString(program, "#!/bin/sh\ncat > /dev/null\necho $$ >&2\nexec sleep 1000\n");
-    Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
-    var layers = new Layers(folder, folder, ImageLimits.defaults(), Disk.HOST);
-    var said = new Listener();
-    var job = new RootBuilder.Job(TINY, BuildOrder.NEWEST, 0, layers, folder, said);
-    Thread worker =
-        Thread.startVirtualThread(
-            () -> {
-              try {
-                new MmdebstrapBuilder(program).make(job);
-              } catch (Exception e) {
-                said.step(e.toString());
-              }
-            });
-    while (said.lines().isEmpty()) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    long pid = Long.parseLong(said.lines().getFirst().strip());
+    // Says who it is and whom it started, and then nothing until long after everybody has gone.
+    Thread worker = start("cat > /dev/null; sleep 1000 & echo $$ $! >&2; exec sleep 1000");
+    String[] pids = firstLine().split(" ", -1);
     worker.interrupt();
 
     assertThat(worker.join(Duration.ofSeconds(10))).isTrue();
-    assertThat(ProcessHandle.of(pid).filter(ProcessHandle::isAlive)).isEmpty();
+    for (String pid : pids) {
+      while (ProcessHandle.of(Long.parseLong(pid)).filter(ProcessHandle::isAlive).isPresent()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+    }
+  }
+
+  @Test
+  void aSignalToItsOwnGroupIsNoneToTheServer() throws Exception {
+    Thread worker = start("cat > /dev/null; echo $(cut -d ' ' -f 1,5,6 /proc/$$/stat) >&2; exit 1");
+    String[] ids = firstLine().split(" ", -1);
+
+    assertThat(worker.join(Duration.ofSeconds(10))).isTrue();
+    assertThat(ids[1]).as("its process group").isEqualTo(ids[0]);
+    assertThat(ids[2]).as("its session").isEqualTo(ids[0]);
+  }
+
+  @Test
+  void oneThatWritesOnWhenNobodyReadsIsEnded() throws Exception {
+    // No tar, and more than a pipe holds; a signal to end is not heard.
+    Path program = program("trap '' TERM; cat > /dev/null; echo E: words >&2; exec yes");
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> new MmdebstrapBuilder(program).make(job()))
+        .withMessageContaining("words");
+  }
+
+  private Thread start(String script) throws IOException {
+    Path program = program(script);
+    return Thread.startVirtualThread(
+        () -> {
+          try {
+            new MmdebstrapBuilder(program).make(job());
+          } catch (Exception e) {
+            said.step(e.toString());
+          }
+        });
+  }
+
+  private Path program(String script) throws IOException {
+    Path program = folder.resolve("mmdebstrap");
+    Files.writeString(program, "#!/bin/sh\n" + script + "\n");
+    return Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  private RootBuilder.Job job() throws IOException {
+    var layers = new Layers(folder, folder, ImageLimits.defaults(), Disk.HOST);
+    return new RootBuilder.Job(TINY, BuildOrder.NEWEST, 0, layers, folder, said);
+  }
+
+  private String firstLine() {
+    while (said.lines().isEmpty()) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    return said.lines().getFirst().strip();
   }
 }

@@ -37,6 +37,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -447,11 +448,14 @@ final class DockerEngine implements Engine {
           adopt(folder).ifPresent(found::add);
         }
       }
+      if (probe.possible()) {
+        // A folder that is still there is one that could not be looked at: its machine may live.
+        var spared = new HashSet<>(known);
+        folders().forEach(folder -> spared.add(folder.id()));
+        sweepContainers(spared);
+      }
     } catch (IOException e) {
       throw failed("recovery", e.getMessage(), e);
-    }
-    if (probe.possible()) {
-      sweepContainers();
     }
     return found;
   }
@@ -499,11 +503,11 @@ final class DockerEngine implements Engine {
   }
 
   /** Containers of this server without a folder: it was killed, or the host began anew. */
-  private void sweepContainers() {
+  private void sweepContainers(Set<SandboxId> spared) {
     try {
       for (JsonNode container : daemon.list(labels)) {
         String id = container.path("Labels").path(Labels.SANDBOX).asText("");
-        if (!known.contains(new SandboxId(id))) {
+        if (!spared.contains(new SandboxId(id))) {
           removeForgotten(container.path("Id").asText());
         }
       }

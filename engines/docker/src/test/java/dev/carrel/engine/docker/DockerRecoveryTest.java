@@ -40,6 +40,9 @@ final class DockerRecoveryTest {
 
   @TempDir private Path temporary;
   private final List<String> removed = new CopyOnWriteArrayList<>();
+  private final List<String> containers =
+      new CopyOnWriteArrayList<>(
+          List.of(container("stuck", SandboxId.random()), container("free", SandboxId.random())));
 
   @Test
   void aContainerThatCannotBeRemovedKeepsNobodyFromStarting() throws IOException {
@@ -54,7 +57,9 @@ final class DockerRecoveryTest {
   @Test
   void aStateThatCannotBeReadAtTheMomentIsNoReasonToEndItsMachine() throws IOException {
     assumeTrue(HostProcess.isRoot(), "an engine for root");
-    Path folder = Files.createDirectory(temporary.resolve(SandboxId.random().value()));
+    SandboxId id = SandboxId.random();
+    containers.add(container("unseen", id));
+    Path folder = Files.createDirectory(temporary.resolve(id.value()));
     // Reading it is an error of input and output.
     Files.createSymbolicLink(folder.resolve("docker.properties"), Path.of("/proc/self/mem"));
     try (var _ = listen();
@@ -139,12 +144,11 @@ final class DockerRecoveryTest {
     }
     return "HTTP/1.0 200 OK\r\n\r\n"
         + (request.contains("/containers/json")
-            ? "[" + container("stuck") + "," + container("free") + "]"
+            ? "[" + String.join(",", containers) + "]"
             : VERSION);
   }
 
-  private static String container(String name) {
-    return "{\"Id\":\"%s\",\"Labels\":{\"%s\":\"%s\"}}"
-        .formatted(name, Labels.SANDBOX, SandboxId.random().value());
+  private static String container(String name, SandboxId id) {
+    return "{\"Id\":\"%s\",\"Labels\":{\"%s\":\"%s\"}}".formatted(name, Labels.SANDBOX, id.value());
   }
 }

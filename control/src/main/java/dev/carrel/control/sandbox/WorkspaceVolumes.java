@@ -24,10 +24,11 @@ import org.slf4j.LoggerFactory;
 final class WorkspaceVolumes {
   private static final Logger LOG = LoggerFactory.getLogger(WorkspaceVolumes.class);
   private static final Duration COPY_LIMIT = Duration.ofMinutes(10);
+  private static final Duration COPY_PATIENCE = Duration.ofMinutes(5);
 
   private final VolumeStore store;
   private final Engines engines;
-  private final CopyTurns turns = new CopyTurns();
+  private final TenantTurns turns = new TenantTurns("copies of volumes", COPY_PATIENCE);
   private final Duration orphanMinAge;
   private final Map<VolumeId, Instant> orphans = new HashMap<>();
 
@@ -44,11 +45,12 @@ final class WorkspaceVolumes {
    */
   void copy(Sandbox row, VolumeId from, VolumeId to) {
     Volumes volumes = require(row.engine());
-    Bounded.call(
+    turns.call(
+        row.tenant(),
         "copy of " + from,
         COPY_LIMIT,
         () -> {
-          turns.take(row.tenant(), () -> volumes.copy(from, to));
+          volumes.copy(from, to);
           return volumes;
         },
         late -> removeLate(late, to));

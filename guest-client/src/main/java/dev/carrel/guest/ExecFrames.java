@@ -46,9 +46,6 @@ final class ExecFrames {
     if (exec.retain().bytes() > 0) {
       request.put(24, exec.retain().bytes());
     }
-    exec.limits().openFiles().ifPresent(limit -> request.put(25, limit));
-    exec.limits().processes().ifPresent(limit -> request.put(26, limit));
-    exec.limits().fileBytes().ifPresent(limit -> request.put(27, limit));
     flag(request, 28, exec.changes());
     return request;
   }

@@ -22,8 +22,7 @@ public record ExecRequest(
     boolean control,
     boolean changes,
     DataSize retain,
-    Duration grace,
-    ProcessLimits limits) {
+    Duration grace) {
 
   public ExecRequest {
     environment = Map.copyOf(environment);
@@ -31,37 +30,26 @@ public record ExecRequest(
 
   public static ExecRequest of(Command command, Map<String, String> environment) {
     return new ExecRequest(
-        command,
-        environment,
-        false,
-        false,
-        false,
-        new DataSize(0),
-        Duration.ofMillis(500),
-        ProcessLimits.NONE);
+        command, environment, false, false, false, new DataSize(0), Duration.ofMillis(500));
   }
 
   public ExecRequest withKeep(boolean newKeep) {
-    return new ExecRequest(command, environment, newKeep, control, changes, retain, grace, limits);
+    return new ExecRequest(command, environment, newKeep, control, changes, retain, grace);
   }
 
   public ExecRequest withControl(boolean newControl) {
-    return new ExecRequest(command, environment, keep, newControl, changes, retain, grace, limits);
+    return new ExecRequest(command, environment, keep, newControl, changes, retain, grace);
   }
 
   public ExecRequest withChanges(boolean newChanges) {
-    return new ExecRequest(command, environment, keep, control, newChanges, retain, grace, limits);
+    return new ExecRequest(command, environment, keep, control, newChanges, retain, grace);
   }
 
   public ExecRequest withRetain(DataSize newRetain) {
-    return new ExecRequest(command, environment, keep, control, changes, newRetain, grace, limits);
+    return new ExecRequest(command, environment, keep, control, changes, newRetain, grace);
   }
 
   public ExecRequest withGrace(Duration newGrace) {
-    return new ExecRequest(command, environment, keep, control, changes, retain, newGrace, limits);
-  }
-
-  public ExecRequest withLimits(ProcessLimits newLimits) {
-    return new ExecRequest(command, environment, keep, control, changes, retain, grace, newLimits);
+    return new ExecRequest(command, environment, keep, control, changes, retain, newGrace);
   }
 }

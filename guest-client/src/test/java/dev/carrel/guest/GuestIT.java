@@ -95,8 +95,7 @@ final class GuestIT {
             false,
             false,
             request.retain(),
-            request.grace(),
-            request.limits());
+            request.grace());
     try (ExecSession session = guest.exec(id, withInput)) {
       session.stdin(ByteBuffer.wrap("go\n".getBytes(UTF_8)));
       session.detach();

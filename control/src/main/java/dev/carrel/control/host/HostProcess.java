@@ -11,6 +11,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -59,9 +60,11 @@ final class HostProcess implements AutoCloseable {
       int maxOutput,
       @Nullable HostGroup group) {
     String mark = UUID.randomUUID().toString();
-    var builder =
-        new ProcessBuilder(group == null ? command : group.command(command))
-            .directory(folder.toFile());
+    // In a session of its own: what it does to its process group, or reads from a terminal, must
+    // not be the server's.
+    List<String> apart = new ArrayList<>(List.of("setsid"));
+    apart.addAll(group == null ? command : group.command(command));
+    var builder = new ProcessBuilder(apart).directory(folder.toFile());
     builder.environment().clear();
     builder.environment().putAll(environment);
     builder.environment().put(MARK, mark);

@@ -310,6 +310,16 @@ final class HostIT {
   }
 
   @Test
+  void aCommandIsNotInTheServersProcessGroup() throws Exception {
+    Host host = host(on -> with(on, patterns("perl -e *"), List.of()));
+    // A script's usual way to end what it started; only where it is alone in its group.
+    String script = "getpgrp() == $$ or die 'with others'; kill 'TERM', -getpgrp(); sleep 9";
+    HostResult ended = host.exec(AGENT, command("perl", "-e", script));
+    assertThat(ended.stderr()).isEmpty();
+    assertThat(ended.code()).isEqualTo(143);
+  }
+
+  @Test
   void aCommandHoldsNoMoreThanItMayAndLeavesNoGroup() throws Exception {
     Host host = host(on -> with(on, patterns("perl -e *", "cat *"), List.of()));
     HostGroups groups = HostGroups.find().orElseThrow();

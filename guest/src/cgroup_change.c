@@ -61,6 +61,10 @@ change_memory_1(const struct hierarchy *group, int64_t old, int64_t wanted, stru
 				wanted >> 20, " MiB", failure);
 		if (error == EBUSY)
 			return memory_in_use(group, wanted, failure);
+		if (error == EINTR)
+			return give_up(failure, KIND_CONFLICT, "limits", 0,
+				"more than the %lld MiB that were asked for is in use, and could not be taken back in time",
+				(long long)(wanted >> 20));
 		return give_up(failure, KIND_ENGINE, "limits", error, "%s/%s", group->path, files[file]);
 	}
 	return true;

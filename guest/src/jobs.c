@@ -14,6 +14,8 @@
 #include "volume.h"
 
 #define JOB_SECONDS 600
+#define LIMIT_SECONDS 8 /* whoever asks is gone after ten, and there are few places */
+#define AGAIN_SECONDS 5
 
 bool
 jobs_busy(const struct spawn *spawn)
@@ -50,6 +52,15 @@ struct task {
 	pid_t server;
 };
 
+/* Only wakes: the kernel takes memory back for as long as there is some, and stops for a signal. A change is then undone and
+ * refused, which its default action would leave half done. Once more, should it have come between two calls. */
+static void
+on_alarm(int number)
+{
+	(void)number;
+	alarm(AGAIN_SECONDS);
+}
+
 static _Noreturn void
 work(const struct task *task)
 {
@@ -60,7 +71,9 @@ work(const struct task *task)
 	/* Without the server nobody keeps the sandbox still: a copy must not go on then. The others may. */
 	if (task->kind == JOB_COPY && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != task->server))
 		_exit(2);
-	alarm(JOB_SECONDS);
+	if (task->kind == JOB_LIMIT)
+		sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, NULL);
+	alarm(task->kind == JOB_LIMIT ? LIMIT_SECONDS : JOB_SECONDS);
 	bool good = task->kind == JOB_COPY ? volume_copy(&task->copy, &failure)
 		: task->kind == JOB_REMOVE ? volume_remove(task->copy.folder, task->copy.from, &failure)
 					   : cgroup_change(&task->groups, &task->old, &task->limits, &failure);

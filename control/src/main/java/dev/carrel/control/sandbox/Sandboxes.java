@@ -40,6 +40,9 @@ public final class Sandboxes {
   private static final Logger LOG = LoggerFactory.getLogger(Sandboxes.class);
   private static final Duration NETWORK_PATIENCE = Duration.ofSeconds(10);
 
+  /** For a change of limits, and before that for its turn. */
+  private static final Duration LIMITS_TIME = Duration.ofSeconds(10);
+
   private final SandboxRules rules;
   private final SandboxStore store;
   private final VolumeStore volumeStore;
@@ -50,6 +53,7 @@ public final class Sandboxes {
   private final Snapshots snapshots;
   private final Births births;
   private final Unshared unshared = new Unshared();
+  private final TenantTurns limiting = new TenantTurns("changes of limits", LIMITS_TIME);
   private final Events events;
   private final SandboxJournal journal;
   private volatile boolean closed;
@@ -520,7 +524,12 @@ public final class Sandboxes {
     }
     if (refused.isEmpty() && !next.limits().equals(now.limits())) {
       try {
-        return life.limit(live, next.limits());
+        return limiting.call(
+            now.tenant(),
+            "limits of " + live.id(),
+            LIMITS_TIME,
+            () -> live.machine().limit(next.limits()),
+            _ -> {});
       } catch (SandboxException e) {
         if (e.code() != ErrorCode.NOT_SUPPORTED) {
           throw e;

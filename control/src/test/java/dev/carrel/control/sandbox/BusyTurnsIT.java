@@ -1,13 +1,20 @@
 package dev.carrel.control.sandbox;
 
 import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.MALLORY;
 import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.carrel.control.ChangedMachines;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of the others while somebody has the turn of one sandbox for long. */
@@ -115,6 +122,54 @@ final class BusyTurnsIT {
       assertThat(status(sandboxes, source)).isEqualTo(SandboxStatus.RUNNING);
       assertThat(status(sandboxes, idle)).isEqualTo(SandboxStatus.STOPPED);
     }
+  }
+
+  @Test
+  void aTenantsChangesOfLimitsKeepOnlyItsOwnWaiting() throws Exception {
+    var begun = new AtomicInteger();
+    var over = new CountDownLatch(1);
+    ChangedMachines.Before standing =
+        (_, method) -> {
+          if (method.equals("limit") && begun.incrementAndGet() <= TenantTurns.EACH) {
+            over.await();
+          }
+        };
+    try (var fixture =
+            new ControlFixture(
+                "process", plain -> plain, engine -> ChangedMachines.of(engine, standing));
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox other = sandboxes.create(MALLORY, CreateSandbox.defaults());
+      try {
+        for (int i = 0; i <= TenantTurns.EACH; i++) {
+          Sandbox sandbox = fixture.sandbox();
+          threads.execute(() -> limit(sandboxes, ALICE, sandbox));
+        }
+        eventually(() -> begun.get() == TenantTurns.EACH);
+
+        // This one waits for nobody: the engine says that it limits nothing.
+        assertThatExceptionOfType(SandboxException.class)
+            .isThrownBy(() -> limit(sandboxes, MALLORY, other))
+            .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+        assertThat(begun).hasValue(TenantTurns.EACH + 1);
+      } finally {
+        over.countDown();
+        sandboxes.delete(MALLORY, other.id());
+      }
+      eventually(() -> begun.get() == TenantTurns.EACH + 2);
+    }
+  }
+
+  private static void limit(Sandboxes sandboxes, Caller caller, Sandbox sandbox) {
+    sandboxes.patch(
+        caller,
+        sandbox.id(),
+        new PatchSandbox(
+            new CreateSandbox.Size(null, 0.5, null, null),
+            new CreateSandbox.Expiry(null, null, null),
+            CreateSandbox.Network.DEFAULT,
+            null,
+            null));
   }
 
   private static void hold(

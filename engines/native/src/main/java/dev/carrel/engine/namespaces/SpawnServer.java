@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 final class SpawnServer implements AutoCloseable {
   static final Duration ANSWER = Duration.ofSeconds(30);
 
-  /** For what copies files or takes memory back. */
+  /** For what copies files. */
   private static final Duration LONG_ANSWER = Duration.ofMinutes(10);
 
   private static final Duration START = Duration.ofSeconds(15);
@@ -43,11 +43,14 @@ final class SpawnServer implements AutoCloseable {
   /** Fewer than the connections that the server accepts, which other processes may need too. */
   private static final int MAX_REQUESTS = 64;
 
-  /** Of one kind that may take minutes, so that all others find slots meanwhile. */
+  /** Of one kind that may take long, so that all others find slots meanwhile. */
   static final int MAX_LONG = 16;
 
   /** For a turn to copy, where others copy for as long as a disk takes. */
   private static final Duration LONG_WAIT = Duration.ofMinutes(5);
+
+  /** For a turn to change limits: with the time that it may take less than callers wait. */
+  private static final Duration LIMIT_WAIT = Duration.ofSeconds(1);
 
   private final Duration answer;
   private final Path runDirectory;
@@ -95,7 +98,7 @@ final class SpawnServer implements AutoCloseable {
     if (few == null) {
       return askInTurn(request, undo);
     }
-    take(few, MAX_LONG, request.type() == Frame.VOLUME_COPY ? LONG_WAIT : answer);
+    take(few, MAX_LONG, request.type() == Frame.VOLUME_COPY ? LONG_WAIT : LIMIT_WAIT);
     try {
       return askInTurn(request, undo);
     } finally {
@@ -205,7 +208,7 @@ final class SpawnServer implements AutoCloseable {
   }
 
   private Duration patience(Frame request) {
-    return longSlots.containsKey(request.type()) ? LONG_ANSWER : answer;
+    return request.type() == Frame.VOLUME_COPY ? LONG_ANSWER : answer;
   }
 
   private static void leaveIfIdle(SpawnConnection connection) throws IOException {

@@ -1,6 +1,7 @@
 package dev.carrel.engine.namespaces;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import dev.carrel.spi.EngineSettings;
 import java.io.EOFException;
@@ -84,6 +85,30 @@ final class SpawnServerTest {
       threads.execute(() -> ask(Frame.LIMIT));
 
       assertThat(begun.tryAcquire(30, TimeUnit.SECONDS)).isTrue();
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aChangeOfLimitsIsNotWaitedForLongerThanOthers() {
+    assertThatIOException()
+        .isThrownBy(() -> server.ask(Frame.of(Frame.LIMIT)))
+        .withMessageContaining("no answer in 2000 ms");
+  }
+
+  @Test
+  void aChangeOfLimitsIsNotMadeWhenItsCallerHasGone() throws Exception {
+    var threads = Executors.newVirtualThreadPerTaskExecutor();
+    try {
+      for (int i = 0; i < SpawnServer.MAX_LONG; i++) {
+        threads.execute(() -> ask(Frame.LIMIT));
+      }
+      assertThat(begun.tryAcquire(SpawnServer.MAX_LONG, 30, TimeUnit.SECONDS)).isTrue();
+
+      assertThatIOException()
+          .isThrownBy(() -> server.ask(Frame.of(Frame.LIMIT)))
+          .withMessageContaining("none was done in 1000 ms");
     } finally {
       threads.shutdownNow();
     }

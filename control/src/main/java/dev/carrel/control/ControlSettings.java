@@ -95,10 +95,6 @@ public record ControlSettings(
     return with(draft -> draft.queue = newQueue);
   }
 
-  public ControlSettings withAudit(AuditSettings newAudit) {
-    return with(draft -> draft.audit = newAudit);
-  }
-
   public ControlSettings withVault(VaultSettings newVault) {
     return with(draft -> draft.vault = newVault);
   }

@@ -47,7 +47,6 @@ final class Wire {
   static final int EXEC_INFO = 0x8C;
   static final int GAP = 0x8D;
 
-  static final int TAG_VERSION = 1;
   static final int TAG_TOKEN = 2;
   static final int TAG_ROOT = 3;
   static final int TAG_ATTRIBUTES = 4;

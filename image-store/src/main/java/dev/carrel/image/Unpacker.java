@@ -116,11 +116,6 @@ public final class Unpacker {
     }
   }
 
-  /** Whether it begins as an archive does that can be unpacked. */
-  public static boolean isArchive(Path file) throws IOException {
-    return kind(file) != Kind.OTHER;
-  }
-
   private enum Kind {
     ZIP,
     GZIP,

@@ -100,43 +100,9 @@ public record ServerSettings(
         drain);
   }
 
-  public ServerSettings withSandboxDomain(String newSandboxDomain) {
-    return new ServerSettings(
-        host,
-        port,
-        allowPlaintext,
-        allowedHosts,
-        newSandboxDomain,
-        certificate,
-        key,
-        publicUrl,
-        maxJsonBody,
-        maxConnections,
-        readTimeout,
-        keepAlive,
-        drain);
-  }
-
   /** Whether the server itself speaks TLS. */
   public boolean secure() {
     return certificate != null;
-  }
-
-  public ServerSettings withAllowPlaintext(boolean newAllowPlaintext) {
-    return new ServerSettings(
-        host,
-        port,
-        newAllowPlaintext,
-        allowedHosts,
-        sandboxDomain,
-        certificate,
-        key,
-        publicUrl,
-        maxJsonBody,
-        maxConnections,
-        readTimeout,
-        keepAlive,
-        drain);
   }
 
   public ServerSettings withTimes(

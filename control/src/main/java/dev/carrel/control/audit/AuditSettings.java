@@ -26,11 +26,6 @@ public record AuditSettings(
         true, 1024, 1000, Duration.ofSeconds(10), Duration.ofDays(365), DataSize.ofMebibytes(4096));
   }
 
-  public AuditSettings withEnabled(boolean newEnabled) {
-    return new AuditSettings(
-        newEnabled, outputChars, checkpointRecords, checkpointInterval, maxAge, maxSize);
-  }
-
   public AuditSettings withCheckpoints(int records, Duration interval) {
     return new AuditSettings(enabled, outputChars, records, interval, maxAge, maxSize);
   }

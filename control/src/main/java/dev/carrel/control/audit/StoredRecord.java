@@ -16,8 +16,6 @@ record StoredRecord(
     String action,
     String body,
     byte[] hash) {
-  static final int HASH_BYTES = 32;
-
   private static final byte[] FORMAT = "carrel audit 1".getBytes(StandardCharsets.US_ASCII);
   private static final int ABSENT = -1;
 

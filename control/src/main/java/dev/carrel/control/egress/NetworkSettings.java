@@ -56,14 +56,4 @@ public record NetworkSettings(
     return new NetworkSettings(
         directory, proxy, usualPresets, allowObserve, newPackages, tokens, upstreamCas);
   }
-
-  public NetworkSettings withTokens(TokenSettings newTokens) {
-    return new NetworkSettings(
-        directory, proxy, usualPresets, allowObserve, packages, newTokens, upstreamCas);
-  }
-
-  public NetworkSettings withUpstreamCas(List<Path> newUpstreamCas) {
-    return new NetworkSettings(
-        directory, proxy, usualPresets, allowObserve, packages, tokens, newUpstreamCas);
-  }
 }

@@ -1,7 +1,5 @@
 package dev.carrel.server.e2b;
 
-import dev.carrel.spi.SandboxId;
-
 /** There is no machine to ask: clients know this by status 502. */
 final class SandboxAway extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -15,10 +13,6 @@ final class SandboxAway extends RuntimeException {
 
   static SandboxAway notRunning(String sandbox) {
     return new SandboxAway(sandbox, "The sandbox was not found");
-  }
-
-  static SandboxAway portClosed(SandboxId sandbox) {
-    return new SandboxAway(sandbox.value(), "The sandbox is running but port is not open");
   }
 
   Body body() {

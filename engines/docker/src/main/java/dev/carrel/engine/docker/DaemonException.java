@@ -7,7 +7,6 @@ final class DaemonException extends IOException {
   private static final long serialVersionUID = 1L;
 
   private static final int NOT_FOUND = 404;
-  private static final int CONFLICT = 409;
 
   private final int status;
 
@@ -18,9 +17,5 @@ final class DaemonException extends IOException {
 
   boolean isNotFound() {
     return status == NOT_FOUND;
-  }
-
-  boolean isConflict() {
-    return status == CONFLICT;
   }
 }

@@ -13,7 +13,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /** Files that arrive in a sandbox, below one place of it. For one thread and one import. */
-public final class Landing {
+final class Landing {
   private static final int BUFFER = 64 * 1024;
   private static final int PLAIN = 0644;
   private static final int EXECUTABLE = 0755;
@@ -26,7 +26,7 @@ public final class Landing {
   private long files;
   private long bytes;
 
-  public Landing(RunningSandbox sandbox, TransferSettings settings, String target) {
+  Landing(RunningSandbox sandbox, TransferSettings settings, String target) {
     this.sandbox = sandbox;
     this.guest = sandbox.guest().files();
     this.settings = settings;
@@ -44,7 +44,7 @@ public final class Landing {
   /**
    * @param name below the target; empty: that itself
    */
-  public void folder(String name) {
+  void folder(String name) {
     if (folders.size() >= settings.maxFiles()) {
       throw tooMany();
     }
@@ -54,7 +54,7 @@ public final class Landing {
     }
   }
 
-  public void file(String name, boolean executable, InputStream content) throws IOException {
+  void file(String name, boolean executable, InputStream content) throws IOException {
     if (++files > settings.maxFiles()) {
       throw tooMany();
     }

@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
  * <p>The records of this package read their keys from it; what no record has read is unknown and
  * {@link #requireAllKnown()} says so. One thread, at the start.
  */
-public final class Settings {
+final class Settings {
   private static final Pattern DURATION = Pattern.compile("(\\d+)\\s*(ms|s|m|h|d)");
   private static final Pattern SIZE = Pattern.compile("(\\d+)\\s*([KMG]i?B|B)?");
 
@@ -58,7 +58,7 @@ public final class Settings {
     this.variables = Map.copyOf(variables);
   }
 
-  public static Settings none() {
+  static Settings none() {
     return new Settings(Map.of());
   }
 
@@ -66,7 +66,7 @@ public final class Settings {
    * @param file read when it exists; a file that was asked for by name must exist, which is the
    *     caller's to check
    */
-  public static Settings of(
+  static Settings of(
       Optional<Path> file, Map<String, String> variables, Map<String, String> flags) {
     var settings = new Settings(variables);
     file.ifPresent(settings::read);
@@ -86,16 +86,16 @@ public final class Settings {
     }
   }
 
-  public String text(String key, String otherwise) {
+  String text(String key, String otherwise) {
     return value(key, otherwise, "text", Optional::of).orElse(otherwise);
   }
 
   /** An empty one is none: so a flag takes back what a file sets. */
-  public Optional<Path> path(String key) {
+  Optional<Path> path(String key) {
     return value(key, "", "a path", text -> Optional.of(parsePath(text))).flatMap(path -> path);
   }
 
-  public boolean flag(String key, boolean otherwise) {
+  boolean flag(String key, boolean otherwise) {
     return value(
             key,
             otherwise,
@@ -109,7 +109,7 @@ public final class Settings {
         .orElse(otherwise);
   }
 
-  public int number(String key, int otherwise, int min, int max) {
+  int number(String key, int otherwise, int min, int max) {
     return value(
             key,
             otherwise,
@@ -118,7 +118,7 @@ public final class Settings {
         .orElse(otherwise);
   }
 
-  public double decimal(String key, double otherwise, double min, double max) {
+  double decimal(String key, double otherwise, double min, double max) {
     return value(
             key,
             otherwise,
@@ -127,7 +127,7 @@ public final class Settings {
         .orElse(otherwise);
   }
 
-  public Duration duration(String key, Duration otherwise) {
+  Duration duration(String key, Duration otherwise) {
     return value(
             key,
             format(otherwise),
@@ -136,7 +136,7 @@ public final class Settings {
         .orElse(otherwise);
   }
 
-  public DataSize size(String key, DataSize otherwise) {
+  DataSize size(String key, DataSize otherwise) {
     return value(
             key,
             format(otherwise),
@@ -146,7 +146,7 @@ public final class Settings {
   }
 
   /** Words separated by commas or spaces. */
-  public List<String> list(String key, List<String> otherwise) {
+  List<String> list(String key, List<String> otherwise) {
     return value(
             key,
             String.join(",", otherwise),
@@ -158,7 +158,7 @@ public final class Settings {
   }
 
   /** Words or whole sentences, separated by commas. */
-  public List<String> phrases(String key, List<String> otherwise) {
+  List<String> phrases(String key, List<String> otherwise) {
     return value(
             key,
             String.join(",", otherwise),
@@ -172,7 +172,7 @@ public final class Settings {
         .orElse(otherwise);
   }
 
-  public <E extends Enum<E>> E choice(String key, E otherwise) {
+  <E extends Enum<E>> E choice(String key, E otherwise) {
     E[] choices = otherwise.getDeclaringClass().getEnumConstants();
     var names = Arrays.stream(choices).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
     return value(
@@ -184,7 +184,7 @@ public final class Settings {
   }
 
   /** Stops the start when a key was given that nobody reads. Call after every record was made. */
-  public void requireAllKnown() {
+  void requireAllKnown() {
     for (var entry : given.entrySet()) {
       if (!known.containsKey(entry.getKey())) {
         throw new ConfigurationException(
@@ -206,7 +206,7 @@ public final class Settings {
   }
 
   /** Every key that a record has read, with its default. */
-  public Map<String, String> knownKeys() {
+  Map<String, String> knownKeys() {
     return Collections.unmodifiableSortedMap(known);
   }
 

@@ -11,7 +11,7 @@ import dev.carrel.server.http.Certificates;
 import dev.carrel.server.http.Connections;
 import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
-import dev.carrel.server.http.OwnAddresses;
+import dev.carrel.server.http.ListenAddresses;
 import dev.carrel.server.http.PackedAsIs;
 import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.PublicAddress;
@@ -245,7 +245,7 @@ public final class CarrelServer implements AutoCloseable {
     } catch (IOException e) {
       String what =
           "cannot listen on %s:%d: %s".formatted(address.getHostAddress(), port, e.getMessage());
-      throw OwnAddresses.has(address)
+      throw ListenAddresses.has(address)
           ? SandboxException.invalid("port", what)
               .withHint("stop what listens there, or choose another one: carrel serve --port 8081")
           : SandboxException.invalid("host", what)

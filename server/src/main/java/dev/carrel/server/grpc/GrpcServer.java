@@ -4,7 +4,7 @@ import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.Descriptors.ServiceDescriptor;
 import com.google.protobuf.Message;
 import dev.carrel.server.auth.Authenticator;
-import dev.carrel.server.http.OwnAddresses;
+import dev.carrel.server.http.ListenAddresses;
 import dev.carrel.spi.SandboxException;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
@@ -83,7 +83,7 @@ final class GrpcServer implements AutoCloseable {
       GrpcSettings settings, InetAddress address, IOException e) {
     String what =
         "cannot listen on %s:%d: %s".formatted(settings.host(), settings.port(), e.getMessage());
-    return OwnAddresses.has(address)
+    return ListenAddresses.has(address)
         ? SandboxException.invalid("grpc.port", what)
             .withHint(
                 "stop what listens there, choose another with --set grpc.port=50052, or do"

@@ -60,8 +60,11 @@ record Frame(int type, List<Field> fields) {
   static final int PAUSED = 34;
   static final int ISOLATED = 35;
   static final int DISCARD = 36;
-  static final int OVERLAY = 37;
+
+  /** The number of {@link #DISCARD}, too, which no answer has, as no request has this. */
   static final int FORKED = 36;
+
+  static final int OVERLAY = 37;
   static final int CGROUP = 40;
   static final int MEASURE = 41;
   static final int STEP = 50;

@@ -6,8 +6,8 @@ import java.net.NetworkInterface;
 import java.net.SocketException;
 
 /** The addresses that this host can listen on. */
-public final class OwnAddresses {
-  private OwnAddresses() {}
+public final class ListenAddresses {
+  private ListenAddresses() {}
 
   /** Also true where that cannot be found out. */
   public static boolean has(InetAddress address) {

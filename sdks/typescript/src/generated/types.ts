@@ -2711,6 +2711,7 @@ export const writeExecOptions = (given: ExecOptions): Wire => ({
 /** What `GlobRequest` of the contract takes besides what it requires. */
 export interface GlobOptions {
   path?: string | undefined;
+  /** At most as many as `file.max-entries` says. */
   limit?: number | undefined;
   hidden?: boolean | undefined;
 }
@@ -2731,6 +2732,7 @@ export interface GrepOptions {
   hidden?: boolean | undefined;
   /** Lines around a match. */
   context?: number | undefined;
+  /** At most as many as `file.max-matches` says. */
   limit?: number | undefined;
 }
 

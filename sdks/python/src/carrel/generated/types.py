@@ -3118,6 +3118,7 @@ class GlobOptions(TypedDict, total=False):
     """What `GlobRequest` of the contract takes besides what it requires."""
     path: str
     limit: int
+    """At most as many as `file.max-entries` says."""
     hidden: bool
 
 
@@ -3132,6 +3133,7 @@ class GrepOptions(TypedDict, total=False):
     context: int
     """Lines around a match."""
     limit: int
+    """At most as many as `file.max-matches` says."""
 
 
 class HostOptions(TypedDict, total=False):

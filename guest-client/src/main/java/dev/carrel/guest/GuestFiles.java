@@ -19,7 +19,12 @@ import org.jspecify.annotations.Nullable;
  * see {@link FileEntry#exact}.
  */
 public final class GuestFiles {
-  private static final int MAX_DEPTH = 64;
+  /** How far down a listing goes. */
+  public static final int MAX_DEPTH = 64;
+
+  /** The most entries of one answer. */
+  public static final int MAX_ENTRIES = Checks.MAX_ENTRIES;
+
   private static final int MAX_PATTERN = 4096;
   private static final int MAX_OWNER_BITS = 32;
   private static final int TYPE_LENGTH = 1;

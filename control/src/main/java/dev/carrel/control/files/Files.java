@@ -85,15 +85,26 @@ public final class Files {
         });
   }
 
-  /** The most entries that a listing may be asked for. */
-  public int maxEntries() {
-    return settings.maxEntries();
-  }
-
+  /**
+   * What is in a folder, down to a depth.
+   *
+   * @param limit on entries; the settings' own bound holds beside it, also for {@link #glob} and
+   *     {@link #grep}
+   */
   public FileListing list(Caller caller, SandboxId sandbox, String path, int depth, int limit) {
     String inside = SandboxPath.of("path", path).inside();
-    checkRange("limit", limit, settings.maxEntries());
-    return ask(caller, sandbox, (files, out) -> Entries.of(files.list(inside, depth, limit), out));
+    int most = most(limit, settings.maxEntries());
+    return ask(caller, sandbox, (files, out) -> Entries.of(files.list(inside, depth, most), out));
+  }
+
+  /** All below a folder, to go elsewhere: bounded by how much may, not as a list for a reader. */
+  public FileListing tree(Caller caller, SandboxId sandbox, String path, int limit) {
+    String inside = SandboxPath.of("path", path).inside();
+    int most = most(limit, FileSettings.MOST);
+    return ask(
+        caller,
+        sandbox,
+        (files, out) -> Entries.of(files.list(inside, GuestFiles.MAX_DEPTH, most), out));
   }
 
   /**
@@ -237,15 +248,14 @@ public final class Files {
   public FileListing glob(
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
     String inside = SandboxPath.of("path", path).inside();
-    checkRange("limit", limit, settings.maxEntries());
+    int most = most(limit, settings.maxEntries());
     return ask(
         caller,
         sandbox,
-        (files, out) -> Entries.of(files.glob(inside, pattern, limit, hidden), out));
+        (files, out) -> Entries.of(files.glob(inside, pattern, most, hidden), out));
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
-    checkRange("limit", grep.limit(), settings.maxMatches());
     GrepRequest request =
         GrepRequest.of(SandboxPath.of("path", grep.path()).inside(), grep.pattern())
             .withGlob(grep.glob())
@@ -253,7 +263,7 @@ public final class Files {
             .withFixed(grep.fixed())
             .withHidden(grep.hidden())
             .withContext(grep.context())
-            .withLimit(grep.limit());
+            .withLimit(most(grep.limit(), settings.maxMatches()));
     return ask(caller, sandbox, (files, out) -> found(files.grep(request), out));
   }
 
@@ -387,10 +397,11 @@ public final class Files {
     return attributes ? files.withAttributes() : files;
   }
 
-  private static void checkRange(String field, int value, int max) {
-    if (value < 1 || value > max) {
-      throw SandboxException.invalid(field, "must be between 1 and " + max);
+  private static int most(int limit, int max) {
+    if (limit < 1) {
+      throw SandboxException.invalid("limit", "must be at least 1");
     }
+    return Math.min(limit, max);
   }
 
   private static OnExisting existing(boolean overwrite) {

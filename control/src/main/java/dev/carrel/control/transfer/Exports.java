@@ -9,6 +9,7 @@ import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
+import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.files.SandboxPath;
 import dev.carrel.control.sandbox.Caller;
@@ -39,9 +40,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Exports implements SandboxListener {
   public static final int MAX_AT_ONCE = 100;
-
-  private static final int MAX_DEPTH = 64;
-  private static final int MAX_ENTRIES = 10_000;
 
   private final TransferSettings settings;
   private final Sandboxes sandboxes;
@@ -150,7 +148,7 @@ public final class Exports implements SandboxListener {
   }
 
   private long size(Caller caller, SandboxId sandbox, String folder) {
-    return files.list(caller, sandbox, folder, MAX_DEPTH, MAX_ENTRIES).entries().stream()
+    return files.tree(caller, sandbox, folder, FileSettings.MOST).entries().stream()
         .filter(entry -> entry.type() == FileEntry.Type.FILE)
         .mapToLong(FileEntry::size)
         .sum();

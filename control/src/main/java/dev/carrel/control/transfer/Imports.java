@@ -36,7 +36,6 @@ import java.util.Map;
 public final class Imports {
   public static final int MAX_AT_ONCE = 100;
 
-  private static final int MAX_DEPTH = 64;
   private static final int BUFFER = 64 * 1024;
 
   private final TransferSettings settings;
@@ -217,11 +216,10 @@ public final class Imports {
     if (unpack) {
       throw new SandboxException(ErrorCode.NOT_A_FILE, "a folder cannot be unpacked");
     }
-    FileListing listing =
-        files.list(caller, exported.sandbox(), path, MAX_DEPTH, settings.maxFiles());
+    FileListing listing = files.tree(caller, exported.sandbox(), path, settings.maxFiles());
     if (listing.truncated()) {
       throw new SandboxException(
-          ErrorCode.TOO_LARGE, "it has more than " + settings.maxFiles() + " files");
+          ErrorCode.TOO_LARGE, "it has more than " + listing.entries().size() + " files");
     }
     landing.folder("");
     for (FileEntry inside : listing.entries()) {

@@ -155,12 +155,30 @@ final class FilesIT {
   }
 
   @Test
+  void whoAsksForMoreThanTheSettingsAllowGetsThatMuch() throws IOException {
+    for (int i = 1; i <= 6; i++) {
+      write("few/" + i, "same\n");
+    }
+    FileListing listed = files.list(ALICE, sandbox.id(), "few", 1, 1_000_000);
+    assertThat(listed.entries()).hasSize(5);
+    assertThat(listed.truncated()).isTrue();
+    FileListing globbed = files.glob(ALICE, sandbox.id(), "few", "*", Integer.MAX_VALUE, false);
+    assertThat(globbed.entries()).hasSize(5);
+    assertThat(globbed.truncated()).isTrue();
+    Grep.Result found =
+        files.grep(ALICE, sandbox.id(), new Grep("few", "same", null, false, true, false, 0, 6));
+    assertThat(found.matches()).hasSize(5);
+    assertThat(found.truncated()).isTrue();
+    assertThat(files.tree(ALICE, sandbox.id(), "few", 6).entries()).hasSize(6);
+  }
+
+  @Test
   void failuresAreTyped() throws IOException {
     write("file", "x");
     refused(ErrorCode.FILE_NOT_FOUND, () -> files.stat(ALICE, sandbox.id(), "nothing"));
     refused(ErrorCode.NOT_A_FILE, () -> files.read(ALICE, sandbox.id(), ".", null));
     refused(ErrorCode.INVALID_INPUT, () -> files.stat(ALICE, sandbox.id(), "../etc"));
-    refused(ErrorCode.INVALID_INPUT, () -> files.list(ALICE, sandbox.id(), ".", 1, 1_000_000));
+    refused(ErrorCode.INVALID_INPUT, () -> files.list(ALICE, sandbox.id(), ".", 1, 0));
     refused(
         ErrorCode.RANGE_NOT_SATISFIABLE,
         () -> files.read(ALICE, sandbox.id(), "file", new ByteRange(5L, null)));
@@ -241,11 +259,6 @@ final class FilesIT {
   private static ControlSettings small(ControlSettings settings) {
     FileSettings usual = settings.files();
     return settings.withFiles(
-        new FileSettings(
-            DataSize.ofMebibytes(5),
-            usual.maxEntries(),
-            usual.maxMatches(),
-            usual.maxZipEntries(),
-            usual.maxZip()));
+        new FileSettings(DataSize.ofMebibytes(5), 5, 5, usual.maxZipEntries(), usual.maxZip()));
   }
 }

@@ -11,6 +11,7 @@ import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
 import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.FileDownload;
+import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
@@ -93,6 +94,9 @@ class TransfersIT {
 
   private ControlSettings settings(ControlSettings usual) {
     return usual
+        .withFiles(
+            new FileSettings(
+                DataSize.ofMebibytes(4), 10, 10, FileSettings.MOST, DataSize.ofMebibytes(4)))
         .withNetwork(
             usual
                 .network()
@@ -327,6 +331,19 @@ class TransfersIT {
     assertThat(bring(new ImportFile.Exported(other, "private"), null).failure().message())
         .contains("not exported");
     assertThat(bring(new ImportFile.Exported(other, "out/../private"), null).success()).isFalse();
+  }
+
+  @Test
+  void aFolderGoesWholeAlsoWhereListsAreShort() throws Exception {
+    SandboxId other = fixture.sandbox().id();
+    for (int i = 10; i < 30; i++) {
+      write(other, "many/" + i, "12");
+    }
+    assertThat(export(other, "many").size()).isEqualTo(40);
+    Imported done = bring(new ImportFile.Exported(other, "many"), null);
+    assertThat(done.failure()).isNull();
+    assertThat(done.files()).isEqualTo(20);
+    assertThat(read("many/29")).isEqualTo("12");
   }
 
   @Test

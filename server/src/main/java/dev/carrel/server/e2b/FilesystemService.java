@@ -37,7 +37,6 @@ import java.util.Optional;
 /** {@code filesystem.Filesystem}. */
 final class FilesystemService {
   private static final String PATH = "/filesystem.Filesystem/";
-  private static final int MAX_ENTRIES = 10_000;
   private static final int MAX_DEPTH = 64;
 
   private final Connect connect;
@@ -131,11 +130,12 @@ final class FilesystemService {
   private Message listDir(Call call, ListDirRequest request) {
     Home home = Home.of(request.getPath().isEmpty() ? "." : request.getPath());
     int depth = Math.clamp(request.getDepth(), 1, MAX_DEPTH);
-    int most = Math.min(MAX_ENTRIES, files.maxEntries());
-    FileListing listing = files.list(call.caller(), call.sandbox(), home.inside(), depth, most);
+    FileListing listing =
+        files.list(call.caller(), call.sandbox(), home.inside(), depth, Integer.MAX_VALUE);
     if (listing.truncated()) {
       throw new SandboxException(
-              ErrorCode.LIMIT_REACHED, "there are more than " + most + " entries")
+              ErrorCode.LIMIT_REACHED,
+              "there are more than " + listing.entries().size() + " entries")
           .withHint("list a folder further down, or less deep");
     }
     var answer = ListDirResponse.newBuilder();

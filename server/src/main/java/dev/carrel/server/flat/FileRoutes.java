@@ -24,7 +24,6 @@ import org.jspecify.annotations.Nullable;
 /** Files of the caller's sandbox. */
 final class FileRoutes {
   private static final int MAX_READ = 4 << 20;
-  private static final int MAX_LISTED = 10_000;
   private static final int MAX_MATCHES = 1000;
   private static final int USUAL_MATCHES = 100;
   private static final int USUAL_LINE = 2000;
@@ -83,8 +82,7 @@ final class FileRoutes {
 
   Envelope list(FlatApi.Desk at) throws IOException, InterruptedException {
     String path = at.exchange().fields().requiredString("path");
-    int most = Math.min(MAX_LISTED, control.files().maxEntries());
-    FileListing found = control.files().list(at.caller(), at.id(), path, 1, most);
+    FileListing found = control.files().list(at.caller(), at.id(), path, 1, Integer.MAX_VALUE);
     return Envelope.of(
         new Listing(
             found.entries().stream().map(Entry::of).toList(), found.truncated() ? true : null));

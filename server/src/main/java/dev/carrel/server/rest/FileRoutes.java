@@ -30,7 +30,6 @@ final class FileRoutes {
   private static final String ONE = ALL + "/{path...}";
   private static final HeaderName TRUNCATED = HeaderNames.create("X-Carrel-Truncated");
   private static final HeaderName CSP = HeaderNames.create("Content-Security-Policy");
-  private static final int MAX_ENTRIES = 10_000;
   private static final int MAX_DEPTH = 64;
   private static final int MAX_MODE = 0777;
 
@@ -56,7 +55,7 @@ final class FileRoutes {
             Ids.sandbox(exchange),
             exchange.query().text("path").orElse(Sandbox.WORKSPACE),
             (int) exchange.query().number("depth", 1, 1, MAX_DEPTH),
-            (int) exchange.query().number("limit", MAX_ENTRIES, 1, MAX_ENTRIES));
+            (int) exchange.query().number("limit", Integer.MAX_VALUE, 1, Integer.MAX_VALUE));
     exchange
         .header(TRUNCATED, Boolean.toString(listing.truncated()))
         .json(200, FileViews.Entry.of(listing));

@@ -15,7 +15,6 @@ import java.io.IOException;
 final class FsRoutes {
   private static final String FS = "/api/v1/sandboxes/{id}/fs";
   private static final int DEFAULT_FOUND = 1000;
-  private static final int MAX_FOUND = 10_000;
   private static final int MAX_CONTEXT = 100;
 
   private final Files files;
@@ -87,7 +86,7 @@ final class FsRoutes {
             Ids.sandbox(exchange),
             fields.string("path", Sandbox.WORKSPACE),
             fields.requiredString("pattern"),
-            fields.wholeNumber("limit", DEFAULT_FOUND, 1, MAX_FOUND),
+            fields.wholeNumber("limit", DEFAULT_FOUND, 1, Integer.MAX_VALUE),
             fields.bool("hidden", false));
     exchange.json(200, new FileViews.GlobResult(FileViews.Entry.of(listing), listing.truncated()));
   }
@@ -103,7 +102,7 @@ final class FsRoutes {
             fields.bool("fixed", false),
             fields.bool("hidden", false),
             fields.wholeNumber("context", 0, 0, MAX_CONTEXT),
-            fields.wholeNumber("limit", DEFAULT_FOUND, 1, MAX_FOUND));
+            fields.wholeNumber("limit", DEFAULT_FOUND, 1, Integer.MAX_VALUE));
     exchange.json(
         200, FileViews.GrepResult.of(files.grep(exchange.caller(), Ids.sandbox(exchange), grep)));
   }

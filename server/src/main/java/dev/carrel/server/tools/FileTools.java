@@ -198,7 +198,7 @@ final class FileTools {
                     false,
                     false,
                     Math.min(MAX_CONTEXT, arguments.path("context_lines").asInt(0)),
-                    mode.equals("content") ? MAX_FOUND : MAX_FOUND * MAX_FOUND));
+                    mode.equals("content") ? MAX_FOUND : Integer.MAX_VALUE));
     return ToolResult.text(GrepText.of(found, mode, MAX_LINE));
   }
 

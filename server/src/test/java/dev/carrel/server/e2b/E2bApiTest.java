@@ -18,6 +18,7 @@ import dev.carrel.protocols.process.StartResponse;
 import dev.carrel.server.Eventually;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
+import dev.carrel.server.mcp.McpClient;
 import dev.carrel.spi.DataSize;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
@@ -247,6 +248,16 @@ class E2bApiTest {
       assertThat(listed.findValuesAsText("name")).containsExactly("one");
       LiveServer.Answer flat = strict.post("/v1/file/list", "{\"path\":\"/workspace\"}");
       assertThat(flat.status()).as(flat.text()).isEqualTo(200);
+      String id = strict.sandboxId();
+      for (String name : List.of("a", "b", "c")) {
+        strict.put("/api/v1/sandboxes/" + id + "/files/" + name, new byte[] {'x', '\n'});
+      }
+      LiveServer.Answer rest = strict.get("/api/v1/sandboxes/" + id + "/files");
+      assertThat(rest.json()).hasSize(2);
+      assertThat(rest.header("X-Carrel-Truncated")).isEqualTo("true");
+      String search = "{\"pattern\":\"x\",\"output_mode\":\"count\",\"session_id\":\"" + id + "\"}";
+      assertThat(new McpClient(strict).call("Grep", search).at("/content/0/text").asText())
+          .contains(":1", "only the first");
     }
   }
 

@@ -8,6 +8,7 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.packages.Installation;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.validate.CheckCode;
 import dev.carrel.control.validate.Verdict;
 import dev.carrel.server.mcp.Call;
@@ -238,7 +239,7 @@ final class CodeTools {
     add(
         "list_sessions",
         "List sessions",
-        "Lists your sandboxes, newest first, with what they run and how they stand.",
+        "Lists your sandboxes, the newest 200, with what they run and how they stand.",
         Tool.Effect.READ,
         none,
         any,
@@ -282,7 +283,8 @@ final class CodeTools {
   private ToolResult list(Call call) {
     ObjectNode node = Schemas.object();
     var array = node.putArray("sessions");
-    for (Sandbox sandbox : sessions.list(call.caller())) {
+    SandboxPage newest = sessions.list(call.caller());
+    for (Sandbox sandbox : newest.items()) {
       array
           .addObject()
           .put(Sessions.ARGUMENT, sandbox.id().value())
@@ -292,7 +294,7 @@ final class CodeTools {
           .put("created_at", sandbox.createdAt().toString())
           .put("last_activity", sandbox.lastActivityAt().toString());
     }
-    return CodeTool.result(node);
+    return CodeTool.result(node.put("truncated", newest.total() > newest.items().size()));
   }
 
   private ToolResult runtimes() {

@@ -5,6 +5,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.egress.Policy;
@@ -14,6 +15,8 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -94,30 +97,40 @@ final class Sessions {
     return language == null ? Language.PYTHON : Language.parse(language);
   }
 
-  /** Newest first, as many as one page has. */
-  List<Sandbox> list(Caller caller) {
+  /** The newest of all, first. */
+  SandboxPage list(Caller caller) {
+    return page(caller, null, 1);
+  }
+
+  /** Those that can be used, newest first, however many have ended since. */
+  List<Sandbox> active(Caller caller) {
+    var found = new HashMap<SandboxId, Sandbox>();
+    for (SandboxStatus status : List.of(SandboxStatus.RUNNING, SandboxStatus.PAUSED)) {
+      List<Sandbox> items;
+      int number = 1;
+      do {
+        items = page(caller, status, number++).items();
+        items.forEach(sandbox -> found.put(sandbox.id(), sandbox));
+      } while (items.size() == SandboxQuery.MAX_PAGE_SIZE);
+    }
+    return found.values().stream()
+        .sorted(Comparator.comparing(Sandbox::createdAt).reversed())
+        .toList();
+  }
+
+  private SandboxPage page(Caller caller, @Nullable SandboxStatus status, int number) {
     var query =
         new SandboxQuery(
-            1,
+            number,
             SandboxQuery.MAX_PAGE_SIZE,
-            null,
+            status,
             null,
             null,
             null,
             SandboxQuery.SortBy.CREATED_AT,
             true,
             new SandboxQuery.Further(null, caller.tenant(), null));
-    return control.sandboxes().list(caller, query).items();
-  }
-
-  /** Those that can be used. */
-  List<Sandbox> active(Caller caller) {
-    return list(caller).stream()
-        .filter(
-            sandbox ->
-                sandbox.status() == SandboxStatus.RUNNING
-                    || sandbox.status() == SandboxStatus.PAUSED)
-        .toList();
+    return control.sandboxes().list(caller, query);
   }
 
   static List<String> words(JsonNode array) {

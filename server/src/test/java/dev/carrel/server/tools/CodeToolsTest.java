@@ -6,6 +6,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import dev.carrel.server.mcp.McpClient;
+import dev.carrel.spi.SandboxId;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -122,6 +129,48 @@ class CodeToolsTest {
     assertThat(result.get("stderr").asText()).isEqualTo("err\n");
     assertThat(result.has("success")).isFalse();
     stop(session);
+  }
+
+  @Test
+  void aSessionIsKnownBehindManyThatHaveEnded() throws Exception {
+    var data = new AtomicReference<Path>();
+    try (LiveServer busy =
+        LiveServer.start(
+            LiveServer.settings(),
+            usual -> {
+              data.set(usual.dataDirectory());
+              return usual;
+            })) {
+      var client = new McpClient(busy);
+      String old = client.call("create_session", "{}").at("/structuredContent/session_id").asText();
+      ended(data.get(), old, 200);
+      JsonNode listed = client.call("list_sessions", "{}").get("structuredContent");
+      assertThat(listed.get("sessions")).hasSize(200);
+      assertThat(listed.get("truncated").asBoolean()).isTrue();
+      JsonNode failure =
+          McpClient.JSON.readTree(
+              client.error("execute_code", "{\"session_id\":\"nope\",\"code\":\"1\"}"));
+      assertThat(failure.get("active_sessions").findValuesAsText("session_id"))
+          .containsExactly(old);
+    }
+  }
+
+  /** As if so many more had been made after one, and stopped. */
+  private static void ended(Path data, String like, int count) throws SQLException {
+    try (Connection database =
+            DriverManager.getConnection("jdbc:sqlite:" + data.resolve("carrel.db"));
+        Statement statement = database.createStatement()) {
+      database.setAutoCommit(false);
+      statement.execute("CREATE TEMP TABLE one AS SELECT * FROM sandbox WHERE id = '" + like + "'");
+      statement.execute(
+          "UPDATE one SET status = 'stopped', stopped_at = created_at + 1, volume_id = NULL,"
+              + " created_at = created_at + 1");
+      for (int i = 0; i < count; i++) {
+        statement.execute("UPDATE one SET id = '" + SandboxId.random() + "'");
+        statement.execute("INSERT INTO sandbox SELECT * FROM one");
+      }
+      database.commit();
+    }
   }
 
   @Test

@@ -229,7 +229,7 @@ final class SecurityTools {
     List<SandboxUsage> used =
         call.arguments().has(Sessions.ARGUMENT)
             ? List.of(control.sandboxes().usage(call.caller(), session(call)))
-            : control.sandboxes().usage(call.caller(), MAX_LISTED);
+            : control.sandboxes().usage(call.caller().inOwnTenant(), MAX_LISTED);
     for (SandboxUsage one : used) {
       array
           .addObject()

@@ -1,5 +1,6 @@
 package dev.carrel.server.e2b;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -275,6 +276,31 @@ class E2bApiTest {
     assertThat(wrong.statusCode()).isEqualTo(401);
     assertThat(JSON.readTree(wrong.body()).get("code").asInt()).isEqualTo(401);
     assertThat(call("GET", "/sandboxes", "", "X-Nothing", "x").statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void anAdministratorListsWhatItsOwnTenantHas() throws Exception {
+    String others = key("others");
+    String id = create(others).get("sandboxID").asText();
+    HttpResponse<byte[]> snapshot =
+        call("POST", "/sandboxes/" + id + "/snapshots", "{}", "X-API-KEY", others);
+    assertThat(snapshot.statusCode()).as(new String(snapshot.body(), UTF_8)).isEqualTo(201);
+    String own = create(LiveServer.ADMIN).get("sandboxID").asText();
+    for (String path : List.of("/sandboxes", "/v2/sandboxes?order=asc")) {
+      HttpResponse<byte[]> listed = call("GET", path, "", "X-API-KEY", LiveServer.ADMIN);
+      assertThat(JSON.readTree(listed.body()).findValuesAsText("sandboxID"))
+          .contains(own)
+          .doesNotContain(id);
+    }
+    HttpResponse<byte[]> copies = call("GET", "/snapshots", "", "X-API-KEY", LiveServer.ADMIN);
+    assertThat(JSON.readTree(copies.body()).findValuesAsText("snapshotID"))
+        .doesNotContain(JSON.readTree(snapshot.body()).get("snapshotID").asText());
+    assertThat(
+            new McpClient(server, "/mcp?tools=security", LiveServer.ADMIN)
+                .call("sandbox_stats", "{}")
+                .at("/structuredContent/sandboxes")
+                .findValuesAsText("session_id"))
+        .doesNotContain(id);
   }
 
   @Test

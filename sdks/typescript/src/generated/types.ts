@@ -1012,8 +1012,8 @@ export interface ExportedFile {
   success: boolean;
   /** `file` or `dir`. */
   type: string | null;
-  /** Of a folder, of the files in it. */
-  size: number;
+  /** Of a folder, of the files in it; null when there are more than 100,000. */
+  size: number | null;
   /** Anybody who has it can fetch; a folder as a zip, or with `&format=tar`. */
   downloadUrl: string | null;
   expiresAt: Date | null;

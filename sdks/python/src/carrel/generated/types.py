@@ -1292,8 +1292,8 @@ class ExportedFile:
     success: bool
     type: str | None
     """`file` or `dir`."""
-    size: int
-    """Of a folder, of the files in it."""
+    size: int | None
+    """Of a folder, of the files in it; null when there are more than 100,000."""
     download_url: str | None
     """Anybody who has it can fetch; a folder as a zip, or with `&format=tar`."""
     expires_at: datetime | None

@@ -9,6 +9,7 @@ import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
+import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.FileSettings;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.files.SandboxPath;
@@ -90,7 +91,7 @@ public final class Exports implements SandboxListener {
       String absolute = inWorkspace(path);
       FileEntry entry = requirePlain(caller, running, absolute);
       boolean folder = entry.type() == FileEntry.Type.DIR;
-      long size = folder ? size(caller, running.id(), absolute) : entry.size();
+      Long size = folder ? size(caller, running.id(), absolute) : Long.valueOf(entry.size());
       Export export =
           store.put(
               new Export(
@@ -110,7 +111,7 @@ public final class Exports implements SandboxListener {
       if (told.code() == ErrorCode.SANDBOX_GONE || told.code() == ErrorCode.GUEST_LOST) {
         throw told;
       }
-      return new Exported(path, null, false, 0, told);
+      return new Exported(path, null, false, 0L, told);
     }
   }
 
@@ -147,11 +148,15 @@ public final class Exports implements SandboxListener {
     return entry;
   }
 
-  private long size(Caller caller, SandboxId sandbox, String folder) {
-    return files.tree(caller, sandbox, folder, FileSettings.MOST).entries().stream()
-        .filter(entry -> entry.type() == FileEntry.Type.FILE)
-        .mapToLong(FileEntry::size)
-        .sum();
+  private @Nullable Long size(Caller caller, SandboxId sandbox, String folder) {
+    FileListing all = files.tree(caller, sandbox, folder, FileSettings.MOST);
+    return all.truncated()
+        ? null
+        : Long.valueOf(
+            all.entries().stream()
+                .filter(entry -> entry.type() == FileEntry.Type.FILE)
+                .mapToLong(FileEntry::size)
+                .sum());
   }
 
   private Export.Link link(Export export, Duration time) {

@@ -9,6 +9,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.carrel.control.Control;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.ControlSettings;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileSettings;
@@ -20,6 +21,7 @@ import dev.carrel.egress.Host;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Rule;
 import dev.carrel.engine.testkit.Eventually;
+import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -344,6 +346,22 @@ class TransfersIT {
     assertThat(done.failure()).isNull();
     assertThat(done.files()).isEqualTo(20);
     assertThat(read("many/29")).isEqualTo("12");
+  }
+
+  @Test
+  void whatAFolderWithTooManyFilesHasInAllIsNotSaid() throws Exception {
+    control
+        .execs()
+        .run(
+            ALICE,
+            sandbox,
+            ExecStart.of(
+                Command.shell(
+                    "mkdir many && cd many && seq %d | xargs touch"
+                        .formatted(FileSettings.MOST + 1))));
+    Exported done = export(sandbox, "many");
+    assertThat(done.success()).isTrue();
+    assertThat(done.size()).isNull();
   }
 
   @Test

@@ -15,6 +15,7 @@ public record ExportResult(boolean success, List<Exported> files, String error) 
    * One of them.
    *
    * @param type {@code file} or {@code dir}
+   * @param size of the file, or of the files in the folder; null when they are too many to look at
    * @param downloadUrl who has it can fetch, until it expires; a folder as a zip, or with {@code
    *     &format=tar}
    * @param error why it cannot be let out; null: it can
@@ -24,7 +25,7 @@ public record ExportResult(boolean success, List<Exported> files, String error) 
       String path,
       boolean success,
       @Nullable String type,
-      long size,
+      @Nullable Long size,
       @Nullable String downloadUrl,
       @Nullable Instant expiresAt,
       @Nullable String error,

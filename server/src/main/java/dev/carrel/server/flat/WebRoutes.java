@@ -1,5 +1,6 @@
 package dev.carrel.server.flat;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.carrel.control.web.Fetched;
 import dev.carrel.control.web.Found;
 import dev.carrel.control.web.SearchRequest;
@@ -7,6 +8,7 @@ import dev.carrel.control.web.Web;
 import dev.carrel.server.http.Fields;
 import java.io.IOException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Pages and searches, under the server's policy. */
 final class WebRoutes {
@@ -25,8 +27,12 @@ final class WebRoutes {
     at.exchange().cancelWhenClientLeaves();
     Fetched page = web.fetch(at.caller(), null, url, false);
     at.exchange().settle();
+    return told(page);
+  }
+
+  static Envelope told(Fetched page) {
     return page.redirect() == null
-        ? Envelope.of(new Content(page.text()))
+        ? Envelope.of(new Content(page.text(), page.status(), page.cut() ? true : null))
         : new Envelope(
             REDIRECT, "redirect to another host", new Redirect(page.redirect().toString()));
   }
@@ -46,7 +52,14 @@ final class WebRoutes {
     return Envelope.of(new Results(found.hits()));
   }
 
-  record Content(String content) {}
+  /**
+   * What a page says.
+   *
+   * @param status of the site's answer: also what it says of a missing page is told
+   * @param truncated true: there is more; null: this is all
+   */
+  @JsonInclude(JsonInclude.Include.NON_NULL)
+  record Content(String content, int status, @Nullable Boolean truncated) {}
 
   record Redirect(String redirectUrl) {}
 

@@ -6,6 +6,7 @@ import dev.carrel.control.egress.Egress;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.FileEvents;
+import dev.carrel.control.files.FileListing;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.egress.Rule;
 import dev.carrel.server.mcp.Call;
@@ -39,6 +40,8 @@ final class SandboxResources implements ResourceSource {
   private static final String FILES = "/files/";
   private static final long MAX_FILE = 4L << 20;
   private static final int MAX_ENTRIES = 1000;
+  // As a list of addresses has remarks.
+  private static final String MORE = "\n# there are more";
   private static final Duration WATCH_PATIENCE = Duration.ofMinutes(1);
 
   private final Control control;
@@ -203,11 +206,12 @@ final class SandboxResources implements ResourceSource {
     String path = path(raw);
     FileEntry entry = control.files().stat(call.caller(), id, path);
     if (entry.type() == FileEntry.Type.DIR) {
+      FileListing listing = control.files().list(call.caller(), id, path, 1, MAX_ENTRIES);
       String names =
-          control.files().list(call.caller(), id, path, 1, MAX_ENTRIES).entries().stream()
+          listing.entries().stream()
               .map(one -> uri(id, one.path()))
               .collect(Collectors.joining("\n"));
-      return Content.textOf(uri, "text/uri-list", names);
+      return Content.textOf(uri, "text/uri-list", listing.truncated() ? names + MORE : names);
     }
     if (entry.size() > MAX_FILE) {
       throw new SandboxException(

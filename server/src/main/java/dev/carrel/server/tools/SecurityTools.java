@@ -108,11 +108,9 @@ final class SecurityTools {
   private ToolResult approvals(Call call) {
     ObjectNode node = Schemas.object();
     var array = node.putArray("approvals");
-    control
-        .approvals()
-        .list(call.caller(), null, MAX_LISTED)
-        .forEach(one -> array.add(Approving.view(one)));
-    return CodeTool.result(node);
+    List<Approval> newest = control.approvals().list(call.caller(), null, MAX_LISTED + 1);
+    newest.stream().limit(MAX_LISTED).forEach(one -> array.add(Approving.view(one)));
+    return CodeTool.result(node.put("truncated", newest.size() > MAX_LISTED));
   }
 
   private ToolResult decisions(Call call) {
@@ -210,7 +208,9 @@ final class SecurityTools {
   private ToolResult artifacts(Call call) {
     ObjectNode node = Schemas.object();
     var array = node.putArray("artifacts");
-    for (Artifact one : control.artifacts().list(call.caller(), session(call), null, MAX_LISTED)) {
+    List<Artifact> newest =
+        control.artifacts().list(call.caller(), session(call), null, MAX_LISTED + 1);
+    for (Artifact one : newest.subList(0, Math.min(newest.size(), MAX_LISTED))) {
       array
           .addObject()
           .put("name", one.path())
@@ -220,7 +220,7 @@ final class SecurityTools {
           .put("signature", one.signature())
           .put("uri", SandboxResources.uri(one.sandbox(), "workspace/" + one.path()));
     }
-    return CodeTool.result(node);
+    return CodeTool.result(node.put("truncated", newest.size() > MAX_LISTED));
   }
 
   private ToolResult stats(Call call) {

@@ -154,13 +154,14 @@ final class TransferTools {
     }
     blocks.add(Content.text(node.toString()));
     for (Exported one : done) {
-      if (one.success() && !one.folder()) {
+      Long size = one.size();
+      if (one.success() && !one.folder() && size != null) {
         blocks.add(
             Content.link(
                 SandboxResources.uri(session, one.path()),
                 one.path().substring(one.path().lastIndexOf('/') + 1),
                 "application/octet-stream",
-                one.size()));
+                size));
       }
     }
     return new ToolResult(blocks, node, false);

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import dev.carrel.server.mcp.McpClient;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -196,6 +197,24 @@ class FileToolsTest {
     mcp.text("Write", "{\"file_path\":\"mine\",\"content\":\"x\"}");
     assertThat(mcp.text("Bash", "{\"command\":\"cat mine\"}")).isEqualTo("x");
     assertThat(error("Read", "\"file_path\":\"mine\"")).contains("mine");
+  }
+
+  @Test
+  void aFolderWithMoreThanIsNamedSaysSo() {
+    text("Bash", "\"command\":\"mkdir many && cd many && seq 1000 | xargs touch\"");
+    assertThat(folder("many")).hasSize(1000).noneMatch(line -> line.startsWith("#"));
+    text("Bash", "\"command\":\"touch many/more\"");
+    assertThat(folder("many")).hasSize(1001).last().isEqualTo("# there are more");
+  }
+
+  private List<String> folder(String name) {
+    String uri = "carrel://sandboxes/" + session + "/files/workspace/" + name;
+    return mcp.modern("resources/read", "{\"uri\":\"" + uri + "\"}")
+        .result()
+        .at("/contents/0/text")
+        .asText()
+        .lines()
+        .toList();
   }
 
   private String write(String path, String content) {

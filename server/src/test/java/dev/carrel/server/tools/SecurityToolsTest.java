@@ -112,11 +112,11 @@ class SecurityToolsTest {
                 .get("decisions")
                 .isEmpty())
         .isTrue();
-    assertThat(
-            structured(ada, "get_artifacts", "{\"session_id\":\"%s\"}".formatted(sandbox))
-                .get("artifacts")
-                .isEmpty())
-        .isTrue();
+    JsonNode artifacts =
+        structured(ada, "get_artifacts", "{\"session_id\":\"%s\"}".formatted(sandbox));
+    assertThat(artifacts.get("artifacts").isEmpty()).isTrue();
+    assertThat(artifacts.get("truncated").asBoolean(true)).isFalse();
+    assertThat(structured(ada, "list_approvals", "{}").get("truncated").asBoolean(true)).isFalse();
   }
 
   @Test

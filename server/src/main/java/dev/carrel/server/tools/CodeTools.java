@@ -154,7 +154,7 @@ final class CodeTools {
         """
         {"type":"object","properties":{
           "language":{"type":"string","enum":["python","node","r","bash","shell"],"default":"python"},
-          "dependencies":{"type":"object","description":"Packages to install, by name: a version, or \\"\\" for any",
+          "dependencies":{"type":"object","description":"Packages to install, by name: a version, bounds such as \\">=1,<2\\" for pip, or \\"\\" for any",
             "additionalProperties":{"type":["string","number","null"]}},
           "allowed_domains":{"type":"array","items":{"type":"string"},"description":"Hosts it may reach"},
           "namespace":{"type":"string"}}}""",

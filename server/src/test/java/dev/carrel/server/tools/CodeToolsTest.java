@@ -225,10 +225,15 @@ class CodeToolsTest {
   void packagesWithOptionsInTheirNamesAreRefusedBeforeAnythingIsMade() {
     int before = sessions();
     assertThat(mcp.error("create_session", "{\"dependencies\":{\"--index-url=http://x\":\"\"}}"))
-        .contains("must be names of packages");
+        .contains("is no package of pip");
     // To pip this is a folder.
     assertThat(mcp.error("create_session", "{\"dependencies\":{\"some/folder\":\"\"}}"))
         .contains("is no package of pip");
+    // The newest is all that its repository has: another one would not be what was asked for.
+    assertThat(
+            mcp.error(
+                "create_session", "{\"language\":\"r\",\"dependencies\":{\"jsonlite\":\"1.8\"}}"))
+        .contains("is no package of r");
     assertThat(sessions()).isEqualTo(before);
   }
 

@@ -102,6 +102,11 @@ public final class Creates {
     }
   }
 
+  /** The sandbox of a session key: made when there is none, started when it has stopped. */
+  public Sandbox usual(Caller caller, String key) throws InterruptedException {
+    return create(caller, CreateSandbox.defaults().withSessionKey(key), null, () -> {}).sandbox();
+  }
+
   /**
    * Gives a new one what it needs.
    *

@@ -4,17 +4,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import dev.carrel.control.Control;
 import dev.carrel.control.sandbox.Caller;
-import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
-import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.http.SessionKey;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.InputStream;
@@ -31,9 +29,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class FlatApi {
   private static final Logger LOG = LoggerFactory.getLogger(FlatApi.class);
-  private static final HeaderName SESSION_KEY = HeaderNames.create("X-Session-ID");
-  // That of MCP: the tools there and the routes here are about the same computer.
-  private static final String USUAL_KEY = "mcp";
   private static final String BEARER = "Bearer ";
 
   private final Control control;
@@ -157,12 +152,7 @@ public final class FlatApi {
     }
 
     Sandbox sandbox() throws InterruptedException {
-      String key = exchange.header(SESSION_KEY).orElse(USUAL_KEY);
-      CreateSandbox request = CreateSandbox.defaults().withSessionKey(key);
-      Sandbox sandbox = control.creates().create(caller, request, null, () -> {}).sandbox();
-      return sandbox.status() == SandboxStatus.STOPPED && sandbox.restartable()
-          ? control.sandboxes().start(caller, sandbox.id())
-          : sandbox;
+      return control.creates().usual(caller, SessionKey.of(exchange));
     }
   }
 

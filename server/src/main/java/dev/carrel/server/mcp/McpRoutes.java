@@ -7,6 +7,7 @@ import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
+import dev.carrel.server.http.SessionKey;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
@@ -25,8 +26,6 @@ public final class McpRoutes implements AutoCloseable {
   private static final HeaderName METHOD = HeaderNames.create("Mcp-Method");
   private static final HeaderName NAME = HeaderNames.create("Mcp-Name");
   private static final HeaderName LAST_EVENT = HeaderNames.create("Last-Event-ID");
-  private static final HeaderName SESSION_KEY = HeaderNames.create("X-Session-ID");
-  private static final String USUAL_KEY = "mcp";
   private static final String STANDALONE = "0";
   private static final Duration RETRY = Duration.ofMillis(500);
 
@@ -159,7 +158,7 @@ public final class McpRoutes implements AutoCloseable {
   private Call.Client client(Exchange exchange) {
     return new Call.Client(
         exchange.caller(),
-        exchange.header(SESSION_KEY).orElse(USUAL_KEY),
+        SessionKey.of(exchange),
         methods.catalog().choose(exchange.query().text("tools").orElse(null)),
         address.of(exchange));
   }

@@ -35,16 +35,9 @@ final class Sessions {
   /** The session that a call names, or the caller's usual one, made when there is none. */
   SandboxId named(Call call) throws InterruptedException {
     JsonNode id = call.arguments().path(ARGUMENT);
-    return id.isTextual() ? new SandboxId(id.textValue()) : usual(call);
-  }
-
-  private SandboxId usual(Call call) throws InterruptedException {
-    CreateSandbox request = CreateSandbox.defaults().withSessionKey(call.sessionKey());
-    Sandbox sandbox = control.creates().create(call.caller(), request, null, () -> {}).sandbox();
-    if (sandbox.status() == SandboxStatus.STOPPED && sandbox.restartable()) {
-      return control.sandboxes().start(call.caller(), sandbox.id()).id();
-    }
-    return sandbox.id();
+    return id.isTextual()
+        ? new SandboxId(id.textValue())
+        : control.creates().usual(call.caller(), call.sessionKey()).id();
   }
 
   Sandbox begin(Caller caller, Language language, List<String> domains, @Nullable String namespace)

@@ -130,6 +130,28 @@ class FlatApiTest {
   }
 
   @Test
+  void aComputerThatStoppedGoesOnWithItsFiles() {
+    assertThat(inSession("stopping", "echo x > kept; cat kept")).contains("x");
+    JsonNode made = server.get("/api/v1/sandboxes?search=stopping").json().at("/items/0");
+    assertThat(made.get("session_key").asText()).isEqualTo("stopping");
+    String path = "/api/v1/sandboxes/" + made.get("id").asText();
+    Answer stopped = server.post(path + "/stop");
+    assertThat(stopped.status()).as(stopped.text()).isEqualTo(200);
+    assertThat(inSession("stopping", "cat kept")).contains("x");
+    assertThat(server.get(path).json().get("status").asText()).isEqualTo("running");
+  }
+
+  private String inSession(String key, String command) {
+    String body = "{\"command\":\"" + command + "\"}";
+    HttpRequest request =
+        server
+            .request("POST", "/v1/bash/exec", BodyPublishers.ofString(body))
+            .header("X-Session-ID", key)
+            .build();
+    return server.send(request).json().at("/data/output").asText();
+  }
+
+  @Test
   void aCommandThatTakesTooLongKeepsWhatItSaid() {
     JsonNode late =
         data("/v1/bash/exec", "{\"command\":\"echo begun; sleep 99 | cat\",\"timeout_ms\":1500}");

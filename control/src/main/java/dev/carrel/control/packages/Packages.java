@@ -38,7 +38,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -57,7 +56,6 @@ public final class Packages {
   private static final int NOT_FOUND = 127;
   // It goes to a folder of its own; as a variable, since an old pip does not know the option.
   private static final Map<String, String> OWN_FOLDER = Map.of("PIP_BREAK_SYSTEM_PACKAGES", "1");
-  private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
 
   private final Turns turns = new Turns();
   private final PackageSettings settings;
@@ -262,7 +260,7 @@ public final class Packages {
     Map<String, String> versions =
         out.lines()
             .map(line -> line.strip().split(" ", -1))
-            .filter(words -> words.length == 2 && VERSION.matcher(words[1]).matches())
+            .filter(words -> words.length == 2 && Resolution.VERSION.matcher(words[1]).matches())
             .collect(Collectors.toMap(words -> words[0], words -> words[1], (first, _) -> first));
     var installed = new ArrayList<Installed>();
     for (Requirement wanted : request.requirements()) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What a client would install, dependencies and all, before anything is. */
 record Resolution(List<Chosen> chosen) {
-  private static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
+  static final Pattern VERSION = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}");
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}|-");
 
   Resolution {

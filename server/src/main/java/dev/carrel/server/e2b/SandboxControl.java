@@ -7,6 +7,7 @@ import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.OnIdle;
 import dev.carrel.control.sandbox.PatchSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.egress.HostPattern;
@@ -31,7 +32,6 @@ import org.jspecify.annotations.Nullable;
 final class SandboxControl {
   private static final String ONE = "/sandboxes/{id}";
   private static final int MAX_FORKS = 100;
-  private static final String IMAGE = "host";
 
   /** Names that clients ask by when their users name nothing. */
   private static final Set<String> TEMPLATES = Set.of("base", "code-interpreter-v1");
@@ -113,7 +113,7 @@ final class SandboxControl {
 
   /** What users of E2B build is an image here. */
   private static String image(String template) {
-    return TEMPLATES.contains(template) ? IMAGE : template;
+    return TEMPLATES.contains(template) ? SandboxSettings.HOST_IMAGE : template;
   }
 
   private static boolean isSnapshot(String template) {

@@ -7,6 +7,7 @@ import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.Grep;
 import dev.carrel.control.files.WriteFile;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.tools.GrepText;
 import dev.carrel.spi.ErrorCode;
@@ -151,7 +152,7 @@ final class FileRoutes {
     int line = fields.wholeNumber("max_line_length", USUAL_LINE, 1, USUAL_LINE);
     var grep =
         new Grep(
-            fields.string("path", "/workspace"),
+            fields.string("path", Sandbox.WORKSPACE),
             fields.requiredString("pattern"),
             fields.string("glob"),
             fields.bool("case_insensitive", false),

@@ -160,7 +160,7 @@ public final class FlatApi {
   record Machine(String workspace, String os, String arch) {
     static Machine of() {
       String arch = System.getProperty("os.arch", "");
-      return new Machine("/workspace", "linux", arch.equals("aarch64") ? "arm64" : arch);
+      return new Machine(Sandbox.WORKSPACE, "linux", arch.equals("aarch64") ? "arm64" : arch);
     }
   }
 }

@@ -4,6 +4,7 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
@@ -51,7 +52,7 @@ public record BackgroundLine(long pid, String file, ExecId exec) {
     }
 
     private String path(String file) {
-      String from = folder == null ? "/workspace" : folder;
+      String from = folder == null ? Sandbox.WORKSPACE : folder;
       return from.endsWith("/") ? from + file : from + "/" + file;
     }
   }

@@ -9,6 +9,7 @@ import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.Grep;
 import dev.carrel.control.files.TextEdit;
 import dev.carrel.control.files.WriteFile;
+import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.Content;
 import dev.carrel.server.mcp.Tool;
@@ -178,7 +179,7 @@ final class FileTools {
   }
 
   private static String folder(Call call) {
-    return call.arguments().path("path").asText("/workspace");
+    return call.arguments().path("path").asText(Sandbox.WORKSPACE);
   }
 
   private ToolResult grep(Call call) throws InterruptedException {

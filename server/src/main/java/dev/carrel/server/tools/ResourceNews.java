@@ -66,11 +66,11 @@ public final class ResourceNews implements Catalog.Listening {
         String prefix = SkillResources.uri(String.valueOf(event.details().get("name")), "");
         catalog.announce(event.tenant(), new News.UpdatedBelow(prefix));
       }
-      case "sandbox.created",
+      case Event.SANDBOX_CREATED,
           "sandbox.started",
           "sandbox.stopped",
           "sandbox.failed",
-          "sandbox.destroyed" ->
+          Event.SANDBOX_DESTROYED ->
           catalog.announce(event.tenant(), new News.Resources());
       default -> {
         // Changes no list.
@@ -78,7 +78,7 @@ public final class ResourceNews implements Catalog.Listening {
     }
     if (sandbox != null) {
       String below = SandboxResources.uri(sandbox);
-      boolean gone = event.kind().equals("sandbox.destroyed");
+      boolean gone = event.kind().equals(Event.SANDBOX_DESTROYED);
       catalog.announce(
           event.tenant(),
           gone

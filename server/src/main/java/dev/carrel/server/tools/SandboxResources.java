@@ -18,14 +18,11 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.URLDecoder;
-import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
@@ -60,12 +57,7 @@ final class SandboxResources implements ResourceSource {
   /** Where a file can be read. */
   static String uri(SandboxId id, String path) {
     String relative = path.startsWith("/") ? path.substring(1) : path;
-    return ROOT
-        + id
-        + FILES
-        + Arrays.stream(relative.split("/", -1))
-            .map(part -> URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20"))
-            .collect(Collectors.joining("/"));
+    return ROOT + id + FILES + ResourcePath.encoded(relative);
   }
 
   @Override
@@ -177,11 +169,7 @@ final class SandboxResources implements ResourceSource {
   }
 
   private static String path(String raw) {
-    try {
-      return "/" + URLDecoder.decode(raw.replace("+", "%2B"), StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException e) {
-      throw SandboxException.invalid("uri", "has a broken escape");
-    }
+    return "/" + ResourcePath.decoded(raw);
   }
 
   private static Optional<List<ObjectNode>> json(String uri, ObjectNode node) {

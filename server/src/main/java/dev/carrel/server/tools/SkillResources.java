@@ -11,12 +11,9 @@ import dev.carrel.server.mcp.Extension;
 import dev.carrel.server.mcp.ResourceSource;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
-import java.net.URLDecoder;
-import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
@@ -39,12 +36,7 @@ final class SkillResources implements ResourceSource, Extension {
 
   /** Where a file of a skill can be read. */
   static String uri(String skill, String path) {
-    return ROOT
-        + skill
-        + "/"
-        + Arrays.stream(path.split("/", -1))
-            .map(part -> URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20"))
-            .collect(Collectors.joining("/"));
+    return ROOT + skill + "/" + ResourcePath.encoded(path);
   }
 
   @Override
@@ -76,7 +68,7 @@ final class SkillResources implements ResourceSource, Extension {
     String rest = uri.substring(ROOT.length());
     int slash = rest.indexOf('/');
     String name = slash < 0 ? rest : rest.substring(0, slash);
-    String path = slash < 0 ? "" : decoded(rest.substring(slash + 1));
+    String path = slash < 0 ? "" : ResourcePath.decoded(rest.substring(slash + 1));
     try {
       return Optional.of(List.of(contents(call.caller(), uri, name, path)));
     } catch (SandboxException e) {
@@ -103,14 +95,6 @@ final class SkillResources implements ResourceSource, Extension {
           uri, type.equals("application/octet-stream") ? "text/plain" : type, text);
     } catch (CharacterCodingException binary) {
       return Content.blobOf(uri, type, Base64.getEncoder().encodeToString(bytes));
-    }
-  }
-
-  private static String decoded(String raw) {
-    try {
-      return URLDecoder.decode(raw.replace("+", "%2B"), StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException e) {
-      throw SandboxException.invalid("uri", "has a broken escape");
     }
   }
 

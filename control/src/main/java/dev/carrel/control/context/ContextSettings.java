@@ -7,10 +7,13 @@ import dev.carrel.spi.Preload;
 import dev.carrel.spi.SandboxException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * Defaults and limits of contexts and cells.
  *
+ * @param defaultTimeout of a cell that names none; at most {@code maxTimeout}
  * @param interruptGrace from the interrupt to the kill
  * @param startTimeout for an interpreter to become ready
  * @param preload what a Python context's warm interpreter has imported unless the request says
@@ -36,6 +39,11 @@ public record ContextSettings(
     int stderrChars,
     int resultChars,
     int tracebackChars) {
+
+  public ContextSettings {
+    // Who lowers the most means cells that name no time, too.
+    defaultTimeout = Collections.min(List.of(defaultTimeout, maxTimeout));
+  }
 
   /** How long a cell may take; throws when it may not be run at all. */
   Duration check(ExecuteCode request) {

@@ -90,6 +90,11 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     sandboxes.pools().warmUp(warmKernels);
   }
 
+  /** What a cell may take that names no time. */
+  public Duration defaultTimeout() {
+    return settings.defaultTimeout();
+  }
+
   /** The most that a cell may take. */
   public Duration maxTimeout() {
     return settings.maxTimeout();

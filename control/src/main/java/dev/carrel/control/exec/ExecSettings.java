@@ -2,10 +2,13 @@ package dev.carrel.control.exec;
 
 import dev.carrel.spi.DataSize;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * Defaults and limits of execs.
  *
+ * @param defaultTimeout of one in the foreground that names none; at most {@code maxTimeout}
  * @param maxConcurrent running at once in one sandbox, contexts not counted
  * @param maxRetained ended ones that stay listed in one sandbox
  * @param stdoutChars kept of standard output in a folded result; the middle is cut out
@@ -24,6 +27,16 @@ public record ExecSettings(
     DataSize spill,
     DataSize spillPerSandbox,
     DataSize maxStdin) {
+
+  public ExecSettings {
+    // Who lowers the most means those that name no time, too.
+    defaultTimeout = Collections.min(List.of(defaultTimeout, maxTimeout));
+  }
+
+  /** The longest that a command may ask for. */
+  Duration maxTimeout(boolean background) {
+    return background ? maxBackgroundTimeout : maxTimeout;
+  }
 
   public static ExecSettings defaults() {
     return new ExecSettings(

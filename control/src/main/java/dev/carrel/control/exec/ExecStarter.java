@@ -324,13 +324,16 @@ final class ExecStarter {
 
   private Command limited(Command command, boolean background) {
     Duration timeout = command.timeout();
-    Duration max = background ? settings.maxBackgroundTimeout() : settings.maxTimeout();
+    Duration max = settings.maxTimeout(background);
     if (timeout == null) {
       return background ? command : command.withTimeout(settings.defaultTimeout());
     }
     if (timeout.compareTo(max) > 0) {
       throw SandboxException.invalid("timeout_seconds", "must be at most " + max.toSeconds())
-          .withHint("run it in the background, or raise exec.max-timeout");
+          .withHint(
+              background
+                  ? "leave it out for none, or raise exec.max-background-timeout"
+                  : "run it in the background, or raise exec.max-timeout");
     }
     return command;
   }

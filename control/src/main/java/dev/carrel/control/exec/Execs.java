@@ -26,6 +26,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -89,6 +90,11 @@ public final class Execs implements SandboxListener, AutoCloseable {
   /** The longest that a command in the foreground may take. */
   public Duration maxTimeout() {
     return settings.maxTimeout();
+  }
+
+  /** A time that a caller did not name himself, cut to what he could ask for. */
+  public Duration atMost(Duration usual, boolean background) {
+    return Collections.min(List.of(usual, settings.maxTimeout(background)));
   }
 
   /**

@@ -115,6 +115,11 @@ public final class Host {
     return pattern.toString();
   }
 
+  /** The longest that a command may ask for. */
+  public Duration maxTimeout() {
+    return settings.maxTimeout();
+  }
+
   /** Runs a command and waits for its end. Interrupting the thread kills it. */
   public HostResult exec(Caller caller, HostCommand command) throws InterruptedException {
     Acting acting = acting(caller, command.of());
@@ -178,8 +183,14 @@ public final class Host {
   }
 
   private Duration limit(@Nullable Duration asked) {
-    Duration wanted = asked == null ? settings.timeout() : asked;
-    return wanted.compareTo(settings.maxTimeout()) > 0 ? settings.maxTimeout() : wanted;
+    if (asked == null) {
+      return settings.timeout();
+    }
+    if (asked.compareTo(settings.maxTimeout()) > 0) {
+      throw SandboxException.invalid(
+          "timeout_seconds", "must be at most " + settings.maxTimeout().toSeconds());
+    }
+    return asked;
   }
 
   private HostResult run(Acting acting, HostCommand command, Path folder, Duration limit)

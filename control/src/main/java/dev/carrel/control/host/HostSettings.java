@@ -3,6 +3,7 @@ package dev.carrel.control.host;
 import dev.carrel.spi.DataSize;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
@@ -17,7 +18,7 @@ import java.util.Map;
  * @param hidden names of files and folders that are kept back wherever they are
  * @param path where programs are looked for
  * @param environment variables that commands see beside their own
- * @param timeout of a command that says none
+ * @param timeout of a command that says none; at most {@code maxTimeout}
  * @param maxTimeout of any command
  * @param maxOutput kept of each stream of a command
  * @param maxFile the largest file that is read, written or copied
@@ -104,6 +105,8 @@ public record HostSettings(
     hidden = List.copyOf(hidden);
     path = List.copyOf(path);
     environment = Map.copyOf(environment);
+    // Who lowers the most means commands that name no time, too.
+    timeout = Collections.min(List.of(timeout, maxTimeout));
   }
 
   /** As it is unless the operator says otherwise. */

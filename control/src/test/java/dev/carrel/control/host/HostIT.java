@@ -681,8 +681,9 @@ final class HostIT {
 
     Host hasty =
         host(on -> within(with(on, patterns("sleep *"), List.of()), Duration.ofMillis(500), 1));
+    assertThat(hasty.exec(AGENT, command("sleep", "600")).timedOut()).isTrue();
     var patient = new HostCommand(List.of("sleep", "600"), null, Duration.ofHours(1), SELF);
-    assertThat(hasty.exec(AGENT, patient).timedOut()).isTrue();
+    refused(ErrorCode.INVALID_INPUT, () -> hasty.exec(AGENT, patient));
   }
 
   private static HostSettings within(HostSettings old, Duration most, int atOnce) {

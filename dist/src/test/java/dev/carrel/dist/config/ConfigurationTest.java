@@ -423,6 +423,20 @@ class ConfigurationTest {
   }
 
   @Test
+  void whoLowersTheMostMeansThoseThatNameNoTimeToo() {
+    var control =
+        configuration(
+                Map.of(
+                    "exec.max-timeout", "5s",
+                    "context.max-timeout", "6s",
+                    "host.max-timeout", "7s"))
+            .control();
+    assertThat(control.execs().defaultTimeout()).isEqualTo(Duration.ofSeconds(5));
+    assertThat(control.contexts().defaultTimeout()).isEqualTo(Duration.ofSeconds(6));
+    assertThat(control.host().timeout()).isEqualTo(Duration.ofSeconds(7));
+  }
+
+  @Test
   void poolKeysReachTheirFields() {
     assertThat(changed.control().pools())
         .isEqualTo(

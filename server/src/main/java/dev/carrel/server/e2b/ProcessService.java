@@ -53,7 +53,6 @@ import org.jspecify.annotations.Nullable;
 /** {@code process.Process}: commands and terminals. They outlive the stream that shows them. */
 final class ProcessService {
   private static final String PATH = "/process.Process/";
-  private static final Duration LONGEST = Duration.ofDays(7);
   private static final int PIECE = 32 * 1024;
 
   private final Connect connect;
@@ -234,7 +233,8 @@ final class ProcessService {
     words.addAll(config.getArgsList());
     Command.TerminalSize size = request.hasPty() ? size(request.getPty()) : null;
     boolean stdin = size != null || !request.hasStdin() || request.getStdin();
-    Duration timeout = call.timeout().filter(time -> time.compareTo(LONGEST) < 0).orElse(null);
+    // The clients know of no longest time: one that is beyond it is as good as it.
+    Duration timeout = call.timeout().map(time -> execs.atMost(time, true)).orElse(null);
     return new Command(words, config.getEnvsMap(), cwd(call, config), size, timeout, stdin);
   }
 

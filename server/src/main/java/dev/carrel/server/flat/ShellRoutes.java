@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.carrel.control.Control;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
@@ -25,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /** Lines of bash. */
 final class ShellRoutes {
   private static final HeaderName WORKSPACE = HeaderNames.create("X-Workspace");
-  private static final int USUAL_MILLIS = 30_000;
-  private static final int USUAL_BACKGROUND_MILLIS = 600_000;
+  private static final Duration USUAL = Duration.ofSeconds(30);
+  private static final Duration USUAL_BACKGROUND = Duration.ofMinutes(10);
   private static final int MAX_MILLIS = 3_600_000;
   private static final Duration FOREVER = Duration.ofDays(3650);
 
@@ -37,7 +38,7 @@ final class ShellRoutes {
   }
 
   Envelope exec(FlatApi.Desk at) throws IOException, InterruptedException {
-    Asked asked = Asked.of(at.exchange());
+    Asked asked = Asked.of(at.exchange(), control.execs());
     SandboxId id = at.id();
     requireFolder(at, id, asked.folder);
     if (asked.background) {
@@ -58,7 +59,7 @@ final class ShellRoutes {
 
   /** As {@link #exec}, line by line as they come. What is refused has a status of its own. */
   @Nullable Envelope stream(FlatApi.Desk at) throws IOException, InterruptedException {
-    Asked asked = Asked.of(at.exchange());
+    Asked asked = Asked.of(at.exchange(), control.execs());
     SandboxId id = at.id();
     requireFolder(at, id, asked.folder);
     long begun = System.nanoTime();
@@ -176,17 +177,17 @@ final class ShellRoutes {
       Map<String, String> variables,
       int millis,
       boolean background) {
-    static Asked of(Exchange exchange) throws IOException {
+    static Asked of(Exchange exchange, Execs execs) throws IOException {
       Fields fields = exchange.fields();
       boolean background = fields.bool("run_in_background", false);
-      int usual = background ? USUAL_BACKGROUND_MILLIS : USUAL_MILLIS;
+      Duration usual = execs.atMost(background ? USUAL_BACKGROUND : USUAL, background);
       Map<String, String> variables = fields.stringMap("env");
       String folder = fields.string("cwd");
       return new Asked(
           fields.requiredString("command"),
           folder == null ? exchange.header(WORKSPACE).orElse(null) : folder,
           variables == null ? Map.of() : variables,
-          fields.wholeNumber("timeout_ms", usual, 1, MAX_MILLIS),
+          fields.wholeNumber("timeout_ms", (int) usual.toMillis(), 1, MAX_MILLIS),
           background);
     }
 

@@ -169,7 +169,9 @@ final class SandboxSessions {
   private ExecResponse exec(Call<?, ?> call, ExecRequest request) throws InterruptedException {
     try {
       Duration timeout =
-          request.getTimeout() == 0 ? USUAL_TIMEOUT : Duration.ofSeconds(request.getTimeout());
+          request.getTimeout() == 0
+              ? control.execs().atMost(USUAL_TIMEOUT, false)
+              : Duration.ofSeconds(request.getTimeout());
       Command command = command(request.getCommand(), request.getWorkdir()).withTimeout(timeout);
       SandboxId id = sessions.require(call.caller(), request.getSessionId());
       return answer(run(call, id, command));

@@ -76,11 +76,14 @@ final class CodeTools {
           "session_id":{"type":"string","minLength":1,"description":"From create_session; left out: a run of its own"},
           "language":{"type":"string","enum":["python","node","r","bash","shell"],
             "description":"Default: that of the session, or python"},
-          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":3600,"description":"Seconds; default 30"},
-          "timeout_seconds":{"type":["number","null"],"minimum":0.001,"maximum":3600,"description":"The same"},
+          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":%1$s,"description":"Seconds; default %2$s"},
+          "timeout_seconds":{"type":["number","null"],"minimum":0.001,"maximum":%1$s,"description":"The same"},
           "allowed_domains":{"type":"array","items":{"type":"string"},
             "description":"Hosts that a run of its own may reach"},
-          "namespace":{"type":"string","description":"Label whose rules and secrets a run of its own has"}}}""",
+          "namespace":{"type":"string","description":"Label whose rules and secrets a run of its own has"}}}"""
+            .formatted(
+                Schemas.seconds(control.contexts().maxTimeout()),
+                Schemas.seconds(control.contexts().defaultTimeout())),
         """
         {"type":"object","required":["success"],"properties":{
           "success":{"type":"boolean"},"session_id":{"type":"string"},
@@ -99,7 +102,8 @@ final class CodeTools {
         {"type":"object","required":["session_id","command"],"properties":{
           "session_id":{"type":"string","minLength":1},
           "command":{"type":"string","minLength":1},
-          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":86400,"description":"Seconds"}}}""",
+          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":%s,"description":"Seconds"}}}"""
+            .formatted(Schemas.seconds(control.execs().maxTimeout())),
         """
         {"type":"object","properties":{"exit_code":{"type":"integer"},
           "stdout":{"type":"string"},"stderr":{"type":"string"},"timed_out":{"type":"boolean"},

@@ -49,9 +49,9 @@ final class FileTools {
     all.add(
         "Bash",
         "Run a command",
-        ShellTool.DESCRIPTION,
+        shell.description(),
         Tool.Effect.CHANGE,
-        ShellTool.INPUT,
+        shell.input(),
         shell::run);
     all.addSearches();
     all.addFiles();

@@ -88,7 +88,8 @@ final class HostTools {
             + """
             ,
             "cwd":{"type":"string","minLength":1,"description":"A folder that is lent out"},
-            "timeout_seconds":{"type":"integer","minimum":1,"maximum":86400}""",
+            "timeout_seconds":{"type":"integer","minimum":1,"maximum":%d}"""
+                .formatted(Math.max(1, host.maxTimeout().toSeconds())),
         this::exec);
     add(
         "request_host_access",

@@ -3,6 +3,8 @@ package dev.carrel.server.tools;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.math.BigDecimal;
+import java.time.Duration;
 
 /** JSON that is written out in the source. */
 final class Schemas {
@@ -12,6 +14,11 @@ final class Schemas {
 
   static ObjectNode object() {
     return MAPPER.createObjectNode();
+  }
+
+  /** As a number of seconds. */
+  static String seconds(Duration time) {
+    return BigDecimal.valueOf(time.toMillis(), 3).stripTrailingZeros().toPlainString();
   }
 
   static ObjectNode of(String json) {

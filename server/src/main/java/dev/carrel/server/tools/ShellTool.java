@@ -15,30 +15,41 @@ import java.util.Map;
 
 /** A line of shell; what it writes to both streams comes back in the order in which it came. */
 final class ShellTool {
-  static final String DESCRIPTION =
+  private static final String DESCRIPTION =
       """
-      Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most 120 seconds \
+      Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most %d seconds \
       unless timeout_ms says otherwise. Files stay; variables and the working directory do not. With \
       run_in_background it goes on, and its output is in a file.""";
 
-  static final String INPUT =
+  private static final String INPUT =
       """
       "command":{"type":"string","minLength":1,"needed":true},
-      "timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":120000},
+      "timeout_ms":{"type":"integer","minimum":1,"maximum":%d,"default":%d},
       "run_in_background":{"type":"boolean","default":false},
       "description":{"type":"string","description":"What it does, in a few words"}""";
 
-  private static final int USUAL_MILLIS = 120_000;
+  private static final Duration USUAL = Duration.ofMinutes(2);
+  private static final Duration LONGEST = Duration.ofMinutes(10);
   private static final Duration BACKGROUND = Duration.ofHours(1);
   private static final int MAX_LINES = 2000;
   private static final int MAX_CHARS = 30_000;
 
   private final Control control;
   private final Sessions sessions;
+  private final Duration usual;
 
   ShellTool(Control control, Sessions sessions) {
     this.control = control;
     this.sessions = sessions;
+    this.usual = control.execs().atMost(USUAL, false);
+  }
+
+  String description() {
+    return DESCRIPTION.formatted(usual.toSeconds());
+  }
+
+  String input() {
+    return INPUT.formatted(control.execs().atMost(LONGEST, false).toMillis(), usual.toMillis());
   }
 
   ToolResult run(Call call) throws InterruptedException {
@@ -47,7 +58,7 @@ final class ShellTool {
     if (arguments.path("run_in_background").asBoolean(false)) {
       return background(call, id);
     }
-    Duration limit = Duration.ofMillis(arguments.path("timeout_ms").asLong(USUAL_MILLIS));
+    Duration limit = Duration.ofMillis(arguments.path("timeout_ms").asLong(usual.toMillis()));
     Command command = Command.of("bash", "-c", call.text("command")).withTimeout(limit);
     var live = new LiveOutput(call);
     var text = new Interleaved();
@@ -91,7 +102,8 @@ final class ShellTool {
   }
 
   private ToolResult background(Call call, SandboxId id) throws InterruptedException {
-    var setting = new BackgroundLine.Setting(null, Map.of(), BACKGROUND);
+    Duration limit = control.execs().atMost(BACKGROUND, true);
+    var setting = new BackgroundLine.Setting(null, Map.of(), limit);
     BackgroundLine begun =
         BackgroundLine.start(control.execs(), call.caller(), id, call.text("command"), setting);
     return ToolResult.text(

@@ -3,6 +3,7 @@ package dev.carrel.control.exec;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.spi.Command;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,16 @@ public record ExecStart(
 
   public static ExecStart of(Command command) {
     return new ExecStart(command, null, false, null, null, 0, List.of(), List.of(), true);
+  }
+
+  /**
+   * What a shell is to run: bash, or {@code /bin/sh} in an image that has none.
+   *
+   * @param by the command for a shell of this name
+   */
+  public static ExecStart shell(Function<String, Command> by) {
+    return new ExecStart(
+        by.apply("bash"), by.apply("/bin/sh"), false, null, null, 0, List.of(), List.of(), true);
   }
 
   public ExecStart inBackground() {

@@ -23,7 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Lines of bash. */
+/** Lines of shell. */
 final class ShellRoutes {
   private static final HeaderName WORKSPACE = HeaderNames.create("X-Workspace");
   private static final Duration USUAL = Duration.ofSeconds(30);
@@ -123,13 +123,14 @@ final class ShellRoutes {
   }
 
   private Running start(FlatApi.Desk at, SandboxId id, Asked asked) throws InterruptedException {
-    Command command =
-        Command.of("bash", "-c", asked.line)
-            .withCwd(asked.folder)
-            .withEnvironment(asked.variables)
-            .withTimeout(Duration.ofMillis(asked.millis));
-    return new Running(
-        at.exchange(), control.execs().start(at.caller(), id, ExecStart.of(command)));
+    ExecStart start =
+        ExecStart.shell(
+            shell ->
+                Command.of(shell, "-c", asked.line)
+                    .withCwd(asked.folder)
+                    .withEnvironment(asked.variables)
+                    .withTimeout(Duration.ofMillis(asked.millis)));
+    return new Running(at.exchange(), control.execs().start(at.caller(), id, start));
   }
 
   /**

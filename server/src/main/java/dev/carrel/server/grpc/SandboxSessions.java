@@ -7,7 +7,6 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.packages.InstallPackages;
 import dev.carrel.control.packages.PackageClient;
-import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.protocols.sandbox.CreateSessionRequest;
@@ -172,31 +171,32 @@ final class SandboxSessions {
           request.getTimeout() == 0
               ? control.execs().atMost(USUAL_TIMEOUT, false)
               : Duration.ofSeconds(request.getTimeout());
-      Command command = command(request.getCommand(), request.getWorkdir()).withTimeout(timeout);
+      ExecStart start = line(request.getCommand(), request.getWorkdir(), timeout);
       SandboxId id = sessions.require(call.caller(), request.getSessionId());
-      return answer(run(call, id, command));
+      return answer(run(call, id, start));
     } catch (SandboxException e) {
       return failed(told(e));
     }
   }
 
-  private ExecResult run(Call<?, ?> call, SandboxId id, Command command)
+  private ExecResult run(Call<?, ?> call, SandboxId id, ExecStart start)
       throws InterruptedException {
-    try (Begun begun = new Begun(call, start(call.caller(), id, command))) {
+    try (Begun begun = begin(call, id, start)) {
       return begun.stream.result();
     }
   }
 
-  private ExecStream start(Caller caller, SandboxId id, Command command)
-      throws InterruptedException {
-    return control.execs().start(caller, id, ExecStart.of(command));
+  private Begun begin(Call<?, ?> call, SandboxId id, ExecStart start) throws InterruptedException {
+    return new Begun(call, control.execs().start(call.caller(), id, start));
   }
 
-  private static Command command(String line, String folder) {
+  private static ExecStart line(String line, String folder, Duration timeout) {
     if (line.isEmpty()) {
       throw SandboxException.invalid("command", "must not be empty");
     }
-    return Command.shell(line).withCwd(folder.isEmpty() ? null : SessionFiles.absolute(folder));
+    String cwd = folder.isEmpty() ? null : SessionFiles.absolute(folder);
+    return ExecStart.shell(
+        shell -> Command.of(shell, "-c", line).withCwd(cwd).withTimeout(timeout));
   }
 
   private static ExecResponse answer(ExecResult result) {
@@ -226,11 +226,10 @@ final class SandboxSessions {
       throws IOException, InterruptedException {
     try {
       // As long as it takes: the client has a deadline, or hangs up.
-      Command command =
-          command(request.getCommand(), request.getWorkdir())
-              .withTimeout(control.execs().maxTimeout());
+      ExecStart start =
+          line(request.getCommand(), request.getWorkdir(), control.execs().maxTimeout());
       SandboxId id = sessions.require(call.caller(), request.getSessionId());
-      try (Begun begun = new Begun(call, start(call.caller(), id, command))) {
+      try (Begun begun = begin(call, id, start)) {
         new StreamedOutput(call).follow(begun.stream);
       }
     } catch (SandboxException e) {

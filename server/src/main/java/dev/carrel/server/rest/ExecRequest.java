@@ -13,15 +13,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a caller wants to have run.
  *
- * @param line of shell; null when {@code command} names the program itself
+ * @param what it is to run, and how
  * @param secrets names of those that it gets in its environment
  * @param artifacts files to sign when it has ended
  * @param input the whole of standard input; null when it is empty or comes later
  */
 @SuppressWarnings("ArrayRecordComponent") // written once, never compared
 record ExecRequest(
-    Command command,
-    @Nullable String line,
+    ExecStart what,
     byte @Nullable [] input,
     boolean background,
     List<String> secrets,
@@ -34,7 +33,6 @@ record ExecRequest(
     if (words.isEmpty() || words.getFirst().isEmpty()) {
       throw fields.wrong("command", "must not be empty");
     }
-    String line = fields.isString("command") ? words.getFirst() : null;
     String stdin = fields.string("stdin");
     boolean open = fields.bool("stdin_open", false);
     if (stdin != null && open) {
@@ -42,17 +40,16 @@ record ExecRequest(
     }
     Map<String, String> env = fields.stringMap("env");
     Fields terminal = fields.object("terminal");
-    var command =
+    var plain =
         new Command(
-            line == null ? words : bash(line),
+            words,
             env == null ? Map.of() : env,
             fields.string("cwd"),
             terminal == null ? null : size(terminal),
             timeout(fields),
             open || stdin != null || terminal != null);
     return new ExecRequest(
-        command,
-        line,
+        fields.isString("command") ? line(plain) : ExecStart.of(plain),
         stdin == null ? null : stdin.getBytes(StandardCharsets.UTF_8),
         fields.bool("background", false),
         fields.words("secrets").orElse(List.of()),
@@ -80,29 +77,18 @@ record ExecRequest(
   @SuppressWarnings("NullAway")
   ExecStart start(@Nullable RequestKey key, long from) {
     return new ExecStart(
-        command,
-        line == null ? null : plainShell(line),
-        background,
-        input,
-        key,
-        from,
-        secrets,
-        artifacts,
-        true);
+        what.command(), what.otherwise(), background, input, key, from, secrets, artifacts, true);
   }
 
-  /** The same line for an image that has no bash. */
-  private Command plainShell(String text) {
-    return new Command(
-        List.of("/bin/sh", "-c", text),
-        command.environment(),
-        command.cwd(),
-        command.terminal(),
-        command.timeout(),
-        command.stdin());
-  }
-
-  private static List<String> bash(String line) {
-    return List.of("bash", "-c", line);
+  private static ExecStart line(Command said) {
+    return ExecStart.shell(
+        shell ->
+            new Command(
+                List.of(shell, "-c", said.arguments().getFirst()),
+                said.environment(),
+                said.cwd(),
+                said.terminal(),
+                said.timeout(),
+                said.stdin()));
   }
 }

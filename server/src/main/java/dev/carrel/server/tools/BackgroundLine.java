@@ -14,7 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A line of bash that goes on by itself. The guest keeps its output, but agents read files: it is
+ * A line of shell that goes on by itself. The guest keeps its output, but agents read files: it is
  * written to one.
  *
  * @param file where its output goes, of both streams
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public record BackgroundLine(long pid, String file, ExecId exec) {
   private static final String LOGS = ".logs/background_outputs";
   private static final String INTO_FILE =
-      "mkdir -p \"${1%/*}\" && exec bash -c \"$2\" >\"$1\" 2>&1";
+      "mkdir -p \"${1%/*}\" && exec \"$0\" -c \"$2\" >\"$1\" 2>&1";
 
   /** Returns once it runs, or has ended. */
   public static BackgroundLine start(
@@ -30,12 +30,14 @@ public record BackgroundLine(long pid, String file, ExecId exec) {
       throws InterruptedException {
     // From the folder it runs in: an engine without isolation has the workspace elsewhere.
     String file = LOGS + "/bg_" + System.nanoTime() + ".log";
-    Command command =
-        Command.of("bash", "-c", INTO_FILE, "bash", file, line)
-            .withCwd(setting.folder)
-            .withEnvironment(setting.variables)
-            .withTimeout(setting.limit);
-    try (ExecStream stream = execs.start(caller, id, ExecStart.of(command).inBackground())) {
+    ExecStart start =
+        ExecStart.shell(
+            shell ->
+                Command.of(shell, "-c", INTO_FILE, shell, file, line)
+                    .withCwd(setting.folder)
+                    .withEnvironment(setting.variables)
+                    .withTimeout(setting.limit));
+    try (ExecStream stream = execs.start(caller, id, start.inBackground())) {
       long pid = stream.next() instanceof ExecEvent.Started started ? started.pid() : 0;
       return new BackgroundLine(pid, setting.path(file), stream.id());
     }

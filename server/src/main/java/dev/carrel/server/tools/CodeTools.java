@@ -21,6 +21,7 @@ import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -113,10 +114,10 @@ final class CodeTools {
   }
 
   private ToolResult terminal(Call call) throws InterruptedException {
-    Command command =
-        Command.of("bash", "-c", call.text("command"))
-            .withTimeout(CodeRuns.timeout(call.arguments()));
-    ExecResult result = run(call, sessions.named(call), command);
+    String line = call.text("command");
+    Duration limit = CodeRuns.timeout(call.arguments());
+    ExecStart start = ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit));
+    ExecResult result = run(call, sessions.named(call), start);
     if (result.cause() == ExecEvent.Cause.SANDBOX_LOST) {
       throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while this ran");
     }
@@ -133,9 +134,9 @@ final class CodeTools {
     return CodeTool.result(node);
   }
 
-  private ExecResult run(Call call, SandboxId id, Command command) throws InterruptedException {
+  private ExecResult run(Call call, SandboxId id, ExecStart start) throws InterruptedException {
     var live = new LiveOutput(call);
-    try (ExecStream stream = control.execs().start(call.caller(), id, ExecStart.of(command))) {
+    try (ExecStream stream = control.execs().start(call.caller(), id, start)) {
       if (live.wanted()) {
         for (ExecEvent event; (event = stream.next()) != null; ) {
           if (event instanceof ExecEvent.Output output) {

@@ -59,11 +59,12 @@ final class ShellTool {
       return background(call, id);
     }
     Duration limit = Duration.ofMillis(arguments.path("timeout_ms").asLong(usual.toMillis()));
-    Command command = Command.of("bash", "-c", call.text("command")).withTimeout(limit);
+    String line = call.text("command");
+    ExecStart start = ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit));
     var live = new LiveOutput(call);
     var text = new Interleaved();
     ExecEvent.Exited end = null;
-    try (ExecStream stream = control.execs().start(call.caller(), id, ExecStart.of(command))) {
+    try (ExecStream stream = control.execs().start(call.caller(), id, start)) {
       for (ExecEvent event; (event = stream.next()) != null; ) {
         switch (event) {
           case ExecEvent.Output(ExecEvent.Channel channel, ByteBuffer bytes) -> {

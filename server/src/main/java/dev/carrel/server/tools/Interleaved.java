@@ -3,7 +3,6 @@ package dev.carrel.server.tools;
 import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent.Channel;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.EnumMap;
 import java.util.Map;
 
@@ -13,17 +12,22 @@ final class Interleaved {
 
   private final Map<Channel, Utf8Text> texts = new EnumMap<>(Channel.class);
   private final StringBuilder head = new StringBuilder();
-  private long bytes;
+  // Of the text, not of its bytes: one byte that is not UTF-8 is a character of three.
+  private long total;
   private long lines;
 
   void add(Channel channel, ByteBuffer piece) {
-    bytes += piece.remaining();
-    for (int i = piece.position(); i < piece.limit(); i++) {
-      if (piece.get(i) == '\n') {
-        lines++;
-      }
-    }
-    String text = texts.computeIfAbsent(channel, _ -> new Utf8Text()).decode(piece);
+    say(texts.computeIfAbsent(channel, _ -> new Utf8Text()).decode(piece));
+  }
+
+  /** Nothing more will come. */
+  void end() {
+    texts.values().forEach(text -> say(text.end()));
+  }
+
+  private void say(String text) {
+    total += text.length();
+    lines += text.chars().filter(c -> c == '\n').count();
     head.append(text, 0, Math.min(text.length(), Math.max(0, KEPT - head.length())));
   }
 
@@ -40,12 +44,11 @@ final class Interleaved {
       end--;
     }
     String text = head.substring(0, end);
-    long shownBytes = text.getBytes(StandardCharsets.UTF_8).length;
-    if (bytes <= shownBytes) {
+    if (total == end) {
       return text;
     }
     return text.stripTrailing()
-        + "\n\n...%d lines (%d bytes) truncated... Write long output to a file and use Grep or Read."
-            .formatted(Math.max(0, lines - seen), bytes - shownBytes);
+        + "\n\n...%d lines (%d characters) truncated... Write long output to a file and use Grep or Read."
+            .formatted(lines - seen, total - end);
   }
 }

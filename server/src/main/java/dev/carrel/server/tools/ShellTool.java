@@ -79,6 +79,7 @@ final class ShellTool {
     if (end == null) {
       throw new IllegalStateException("a command ended without its end");
     }
+    text.end();
     return answer(text, end, limit);
   }
 

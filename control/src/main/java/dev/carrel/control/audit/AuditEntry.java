@@ -5,6 +5,7 @@ import dev.carrel.control.sandbox.Namespace;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.spi.FileChange;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,7 +75,7 @@ public record AuditEntry(
   }
 
   private static String cut(String text) {
-    return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT - 1) + "…";
+    return text.length() <= MAX_TEXT ? text : Text.head(text, MAX_TEXT - 1) + "…";
   }
 
   /**

@@ -4,6 +4,7 @@ import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.store.Lines;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
@@ -77,13 +78,8 @@ final class Body {
     if (text.length() <= limit) {
       return text;
     }
-    int front = limit - limit / 2;
-    int back = text.length() - limit / 2;
-    // Half a character is none.
-    front -= front > 0 && Character.isHighSurrogate(text.charAt(front - 1)) ? 1 : 0;
-    back += back < text.length() && Character.isLowSurrogate(text.charAt(back)) ? 1 : 0;
     return "%s\n… [%,d characters in all] …\n%s"
-        .formatted(text.substring(0, front), text.length(), text.substring(back));
+        .formatted(Text.head(text, limit - limit / 2), text.length(), Text.tail(text, limit / 2));
   }
 
   private static void put(Map<String, String> parts, String name, @Nullable Object value) {

@@ -1,5 +1,6 @@
 package dev.carrel.control.exec;
 
+import dev.carrel.spi.Text;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -79,19 +80,11 @@ public final class HeadTail {
   }
 
   private static String ends(String first, String last, int limit, String size) {
-    int front = limit - limit / 2;
-    if (front > 0 && front < first.length() && Character.isHighSurrogate(first.charAt(front - 1))) {
-      front--;
-    }
-    int back = Math.max(0, last.length() - limit / 2);
-    if (back < last.length() && Character.isLowSurrogate(last.charAt(back))) {
-      back++;
-    }
-    return first.substring(0, Math.min(front, first.length()))
+    return Text.head(first, limit - limit / 2)
         + "\n\n... [truncated: "
         + size
         + " in all, the middle is left out] ...\n\n"
-        + last.substring(back);
+        + Text.tail(last, limit / 2);
   }
 
   private void growHead(int needed) {

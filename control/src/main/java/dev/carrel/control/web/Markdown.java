@@ -1,5 +1,6 @@
 package dev.carrel.control.web;
 
+import dev.carrel.spi.Text;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -54,6 +55,8 @@ final class Markdown {
   private boolean marked;
   private int items;
   private boolean cut;
+  // Also with room for half a character that did not fit.
+  private boolean full;
 
   private Markdown(Set<Element> leftOut, int most, int depth) {
     this.leftOut = leftOut;
@@ -268,7 +271,7 @@ final class Markdown {
   private String cell(Element cell) {
     Markdown inner = of(cell, leftOut, MAX_CELL + 1, depth + 1);
     String text = inner.oneLine().replace("|", "\\|");
-    return text.length() <= MAX_CELL ? text : text.substring(0, MAX_CELL) + "…";
+    return text.length() <= MAX_CELL && !inner.cut ? text : Text.head(text, MAX_CELL) + "…";
   }
 
   private String line(List<Element> cells, int columns) {
@@ -384,12 +387,13 @@ final class Markdown {
   }
 
   private void append(CharSequence text) {
-    int fits = Math.min(text.length(), room());
+    int fits = Text.cut(text, room());
     out.append(text, 0, fits);
-    cut |= fits < text.length();
+    full |= fits < text.length();
+    cut |= full;
   }
 
   private int room() {
-    return most - out.length();
+    return full ? 0 : most - out.length();
   }
 }

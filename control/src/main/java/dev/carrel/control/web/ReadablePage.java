@@ -1,5 +1,6 @@
 package dev.carrel.control.web;
 
+import dev.carrel.spi.Text;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.Charset;
@@ -42,8 +43,7 @@ record ReadablePage(String title, String text, boolean cut) {
   static ReadablePage of(byte[] bytes, String type, String base, int most) throws IOException {
     if (!isHtml(type)) {
       String text = new String(bytes, charset(type).orElse(StandardCharsets.UTF_8));
-      boolean cut = text.length() > most;
-      return new ReadablePage("", cut ? text.substring(0, most) : text, cut);
+      return new ReadablePage("", Text.head(text, most), text.length() > most);
     }
     HtmlTree page = HtmlTree.parse(html(bytes, type), base);
     Markdown main = main(page.document(), most);

@@ -26,6 +26,25 @@ class ReadablePageTest {
   }
 
   @Test
+  void noCharacterIsHalvedWhereAPageIsCut() throws IOException {
+    String face = "\ud83d\ude00";
+    String words = "a".repeat(9) + face + "b";
+    assertThat(cut(words, "text/plain")).isEqualTo(new ReadablePage("", "a".repeat(9), true));
+    assertThat(cut("<p>" + words + "<p>c", "text/html"))
+        .isEqualTo(new ReadablePage("", "a".repeat(9), true));
+    for (int room = 298; room <= 302; room++) {
+      String cell = "a".repeat(room) + face + "b";
+      assertThat(markdown("<table><tr><td>x<td>y<tr><td>" + cell + "<td>z</table>"))
+          .contains("| " + "a".repeat(Math.min(room, 300)) + (room == 298 ? face : "") + "… | z |");
+    }
+  }
+
+  private static ReadablePage cut(String text, String type) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return ReadablePage.of(bytes, type + "; charset=utf-8", "https://example.com/", 10);
+  }
+
+  @Test
   void blocksBecomeMarkdown() throws IOException {
     String html =
         """

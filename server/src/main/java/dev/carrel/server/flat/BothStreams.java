@@ -3,6 +3,7 @@ package dev.carrel.server.flat;
 import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.Text;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.Locale;
@@ -71,12 +72,10 @@ final class BothStreams {
   }
 
   private void keep(String piece) {
-    int room = full ? 0 : Math.min(piece.length(), MAX_CHARS - text.length());
+    int room = full ? 0 : Text.cut(piece, MAX_CHARS - text.length());
     if (room < piece.length()) {
       full = true;
       truncated = true;
-      // Half a character would be none.
-      room -= room > 0 && Character.isHighSurrogate(piece.charAt(room - 1)) ? 1 : 0;
     }
     text.append(piece, 0, room);
   }

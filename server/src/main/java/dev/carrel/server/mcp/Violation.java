@@ -2,6 +2,7 @@ package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.spi.Text;
 import java.util.List;
 
 /**
@@ -23,7 +24,7 @@ public record Violation(String type, List<String> where, String message, JsonNod
     node.put("msg", message);
     String shown = input.isTextual() ? input.textValue() : input.toString();
     return node.put(
-        "input", shown.length() > MAX_SHOWN ? shown.substring(0, MAX_SHOWN) + "…" : shown);
+        "input", shown.length() > MAX_SHOWN ? Text.head(shown, MAX_SHOWN) + "…" : shown);
   }
 
   /** For a person or a model. */

@@ -18,6 +18,7 @@ import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import dev.carrel.spi.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -198,11 +199,9 @@ final class CodeRuns {
         left -= text.length();
         return text;
       }
-      if (end > 0 && Character.isHighSurrogate(text.charAt(end - 1))) {
-        end--;
-      }
-      left -= end;
-      return text.substring(0, end) + "…";
+      String head = Text.head(text, end);
+      left -= head.length();
+      return head + "…";
     }
   }
 }

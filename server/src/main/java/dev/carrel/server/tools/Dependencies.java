@@ -8,6 +8,7 @@ import dev.carrel.control.packages.PackageClient;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.Text;
 import java.util.ArrayList;
 import java.util.Map;
 
@@ -60,7 +61,7 @@ final class Dependencies {
   SandboxException failed(ExecResult result) {
     String said =
         result.stderr().text().isBlank() ? result.stdout().text() : result.stderr().text();
-    String end = said.length() > SHOWN ? "…" + said.substring(said.length() - SHOWN) : said;
+    String end = said.length() > SHOWN ? "…" + Text.tail(said, SHOWN) : said;
     return new SandboxException(
             ErrorCode.WRONG_STATE,
             "the packages could not be installed (exit code %d): %s"

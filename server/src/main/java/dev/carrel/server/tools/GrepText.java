@@ -1,6 +1,7 @@
 package dev.carrel.server.tools;
 
 import dev.carrel.control.files.Grep;
+import dev.carrel.spi.Text;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,7 +41,7 @@ public final class GrepText {
             String line = match.text();
             boolean shortened = line.length() > maxLine;
             text.append((match.context() ? "  Line %d- " : "  Line %d: ").formatted(match.line()))
-                .append(shortened ? line.substring(0, maxLine) : line)
+                .append(Text.head(line, maxLine))
                 .append(shortened || match.cut() ? "...\n" : "\n");
           }
         });

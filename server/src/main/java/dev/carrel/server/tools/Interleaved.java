@@ -2,6 +2,7 @@ package dev.carrel.server.tools;
 
 import dev.carrel.server.http.Utf8Text;
 import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.Text;
 import java.nio.ByteBuffer;
 import java.util.EnumMap;
 import java.util.Map;
@@ -40,9 +41,7 @@ final class Interleaved {
         end = i + 1;
       }
     }
-    if (end > 0 && end < head.length() && Character.isHighSurrogate(head.charAt(end - 1))) {
-      end--;
-    }
+    end = Text.cut(head, end);
     String text = head.substring(0, end);
     if (total == end) {
       return text;

@@ -4,6 +4,7 @@ import dev.carrel.server.http.Utf8Text;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.LogLevel;
 import dev.carrel.spi.ExecEvent.Channel;
+import dev.carrel.spi.Text;
 import java.nio.ByteBuffer;
 import java.util.EnumMap;
 import java.util.Locale;
@@ -28,8 +29,10 @@ final class LiveOutput {
 
   void wrote(Channel channel, ByteBuffer piece) {
     String text = texts.computeIfAbsent(channel, _ -> new Utf8Text()).decode(piece);
-    for (int at = 0; at < text.length(); at += LONGEST) {
-      String part = text.substring(at, Math.min(text.length(), at + LONGEST));
+    for (int at = 0; at < text.length(); ) {
+      int end = Text.cut(text, at + LONGEST);
+      String part = text.substring(at, end);
+      at = end;
       told += part.length();
       call.progress((double) told, null, part);
       call.log(LogLevel.INFO, channel.name().toLowerCase(Locale.ROOT), part);

@@ -1,6 +1,7 @@
 package dev.carrel.server.tools;
 
 import dev.carrel.server.http.Utf8Text;
+import dev.carrel.spi.Text;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -69,7 +70,7 @@ final class NumberedLines extends OutputStream {
   private void show() {
     if (number >= first) {
       boolean cut = line.length() > MAX_LINE;
-      int length = cut ? MAX_LINE : line.length();
+      int length = Text.cut(line, MAX_LINE);
       if (length > 0 && line.charAt(length - 1) == '\r') {
         length--;
       }

@@ -14,6 +14,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(SharedServer.class)
 class FileToolsTest {
+  private static final String FACE = "\ud83d\ude00";
+
   private final LiveServer server;
   private final McpClient mcp;
   private String session = "";
@@ -169,6 +171,35 @@ class FileToolsTest {
     assertThat(text("Bash", "\"command\":\"seq 50000\""))
         .hasSizeLessThan(35_000)
         .contains("48000 lines", "truncated");
+  }
+
+  @Test
+  void noCharacterIsHalvedWhereALineIsCut() {
+    write("found", "a".repeat(1999) + FACE + "b\n");
+    assertThat(text("Grep", "\"pattern\":\"aaa\"")).endsWith("a".repeat(1999) + "...");
+    write("read", "a".repeat(19_999) + FACE + "b\n");
+    assertThat(text("Read", "\"file_path\":\"read\""))
+        .endsWith("\t" + "a".repeat(19_999) + "...\n");
+  }
+
+  @Test
+  void noCharacterIsHalvedWhereProgressIsCut() {
+    write("long", "a".repeat(8191) + FACE + "b".repeat(8191) + FACE);
+    McpClient.Answer answer =
+        mcp.modern(
+            "tools/call",
+            "{\"name\":\"Bash\",\"arguments\":%s,\"_meta\":{\"progressToken\":1}}"
+                .formatted(arguments("\"command\":\"cat long\"")));
+    List<String> told =
+        answer.messages().stream()
+            .filter(message -> message.path("method").asText().equals("notifications/progress"))
+            .map(message -> message.at("/params/message").asText())
+            .toList();
+    assertThat(told)
+        .isNotEmpty()
+        .allMatch(
+            part -> part.codePoints().allMatch(c -> Character.getType(c) != Character.SURROGATE));
+    assertThat(String.join("", told)).hasSize(2 * 8193);
   }
 
   @Test

@@ -92,9 +92,9 @@ public final class Execs implements SandboxListener, AutoCloseable {
     return settings.maxTimeout();
   }
 
-  /** A time that a caller did not name himself, cut to what he could ask for. */
-  public Duration atMost(Duration usual, boolean background) {
-    return Collections.min(List.of(usual, settings.maxTimeout(background)));
+  /** The time that is wished for, or the longest that may be asked for where that is less. */
+  public Duration atMost(Duration wished, boolean background) {
+    return Collections.min(List.of(wished, settings.maxTimeout(background)));
   }
 
   /**

@@ -50,7 +50,12 @@ record Envelope(int code, @Nullable String message, @Nullable Object data) {
               BUG ->
               500;
         };
-    return new Envelope(code, e.message() + e.hint().map(hint -> "; " + hint).orElse(""), null);
+    return new Envelope(code, told(e), null);
+  }
+
+  /** What went wrong, and what helps. */
+  static String told(SandboxException e) {
+    return e.message() + e.hint().map(hint -> "; " + hint).orElse("");
   }
 
   static Envelope unauthenticated(String message) {

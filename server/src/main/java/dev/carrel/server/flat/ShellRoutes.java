@@ -89,7 +89,7 @@ final class ShellRoutes {
                     said.truncated(),
                     null)));
       } catch (SandboxException e) {
-        events.data(new Event("error", new Failed(e.message())));
+        events.data(new Event("error", new Failed(Envelope.told(e))));
       }
     }
     return null;

@@ -40,7 +40,6 @@ final class ContextCalls {
   // Of a message: its own words take some room too.
   private static final int MARGIN = 1024;
   private static final int PIECE = 256 * 1024;
-  private static final double LONGEST = Duration.ofDays(7).toSeconds();
   private static final double MILLIS = 1e3;
 
   private final Contexts contexts;
@@ -157,7 +156,7 @@ final class ContextCalls {
     if (seconds == 0) {
       return null;
     }
-    if (!(seconds > 0 && seconds < LONGEST)) {
+    if (!(seconds > 0)) {
       throw SandboxException.invalid("timeout_seconds", "must be positive");
     }
     return Duration.ofMillis((long) Math.ceil(seconds * MILLIS));

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a caller wants to have run.
  *
- * @param what it is to run, and how
+ * @param what the command, and the one instead where there is no such program
  * @param secrets names of those that it gets in its environment
  * @param artifacts files to sign when it has ended
  * @param input the whole of standard input; null when it is empty or comes later

@@ -141,6 +141,12 @@ class CarrelServicesTest {
         Status.Code.INVALID_ARGUMENT,
         "timeout_seconds",
         () -> run(in("python", "1").toBuilder().setTimeoutSeconds(-1).build()));
+    for (double seconds : List.of(7 * 86_400.0, 1e300, Double.POSITIVE_INFINITY)) {
+      refused(
+          Status.Code.INVALID_ARGUMENT,
+          "at most 3600",
+          () -> run(in("python", "1").toBuilder().setTimeoutSeconds(seconds).build()));
+    }
     try (GrpcClient bob = GrpcClient.to(server, LiveServer.BOB)) {
       refused(
           Status.Code.NOT_FOUND,

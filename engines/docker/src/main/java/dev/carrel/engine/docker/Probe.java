@@ -109,8 +109,7 @@ final class Probe {
         + (runtime.isEmpty() ? "" : (", " + runtime + " " + number).stripTrailing());
   }
 
-  private Capabilities judge(
-      String version, DaemonInfo info, Isolation isolation, List<String> notes) {
+  Capabilities judge(String version, DaemonInfo info, Isolation isolation, List<String> notes) {
     var problems = new ArrayList<>(notes);
     problems.addAll(KnownFlaws.of(info.name(), info.name() + " " + info.version()));
     info.parts().entrySet().stream()
@@ -132,7 +131,9 @@ final class Probe {
           measure.name()
               + (never ? ": " : " cannot be applied: ")
               + measure.detail()
-              + (allowed ? " (allowed)" : ""));
+              + (allowed
+                  ? " (allowed)"
+                  : never ? "" : "; allow its absence with native.allow-missing or mend it"));
     }
     if (!kind.keepsVolumes()) {
       problems.add(

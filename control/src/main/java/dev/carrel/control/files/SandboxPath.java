@@ -3,6 +3,7 @@ package dev.carrel.control.files;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.SandboxException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 
 /**
@@ -39,6 +40,22 @@ public record SandboxPath(String absolute) {
       return new SandboxPath("/" + joined);
     }
     return new SandboxPath(joined.isEmpty() ? Sandbox.WORKSPACE : BELOW + joined);
+  }
+
+  /**
+   * An absolute path without empty, {@code .} and {@code ..} components, for clients that may use
+   * them; one that would leave the root stays there, as everywhere.
+   */
+  public static String plain(String path) {
+    var parts = new ArrayDeque<String>();
+    for (String part : path.split("/", -1)) {
+      if (part.equals("..")) {
+        parts.pollLast();
+      } else if (!part.isEmpty() && !part.equals(".")) {
+        parts.addLast(part);
+      }
+    }
+    return "/" + String.join("/", parts);
   }
 
   /**

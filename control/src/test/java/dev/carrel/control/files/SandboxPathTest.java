@@ -45,4 +45,11 @@ final class SandboxPathTest {
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> SandboxPath.of("path", "/" + "é".repeat(2048)));
   }
+
+  @Test
+  void dotsGoNowhereAboveTheRoot() {
+    assertThat(SandboxPath.plain("/a/./b//../c/")).isEqualTo("/a/c");
+    assertThat(SandboxPath.plain("/../../etc")).isEqualTo("/etc");
+    assertThat(SandboxPath.plain("/a/..")).isEqualTo("/");
+  }
 }

@@ -1,7 +1,7 @@
 package dev.carrel.server.e2b;
 
+import dev.carrel.control.files.SandboxPath;
 import dev.carrel.control.sandbox.Sandbox;
-import java.util.ArrayDeque;
 
 /**
  * E2B's clients know the place for files as /home/user, we as /workspace. A request that uses one
@@ -14,7 +14,7 @@ record Home(String inside, boolean renamed) {
   static final String USER = "/home/user";
 
   static Home of(String path) {
-    String absolute = path.startsWith("/") ? plain(path) : plain(USER + "/" + path);
+    String absolute = SandboxPath.plain(path.startsWith("/") ? path : USER + "/" + path);
     if (isBelow(absolute, USER)) {
       return new Home(Sandbox.WORKSPACE + absolute.substring(USER.length()), true);
     }
@@ -30,18 +30,5 @@ record Home(String inside, boolean renamed) {
 
   private static boolean isBelow(String path, String folder) {
     return path.equals(folder) || path.startsWith(folder + "/");
-  }
-
-  /** Without dots; one that would leave the root stays there, as everywhere. */
-  private static String plain(String path) {
-    var parts = new ArrayDeque<String>();
-    for (String part : path.split("/", -1)) {
-      if (part.equals("..")) {
-        parts.pollLast();
-      } else if (!part.isEmpty() && !part.equals(".")) {
-        parts.add(part);
-      }
-    }
-    return "/" + String.join("/", parts);
   }
 }

@@ -2,6 +2,7 @@ package dev.carrel.server.grpc;
 
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.files.SandboxPath;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
@@ -15,7 +16,6 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 
 /**
  * Text files of sessions: those below the workspace, and the folder of outputs by the name that
@@ -91,15 +91,6 @@ final class SessionFiles {
 
   /** From the workspace on, without {@code .} and {@code ..}. */
   static String absolute(String path) {
-    String whole = path.startsWith("/") ? path : Sandbox.WORKSPACE + "/" + path;
-    var parts = new ArrayDeque<String>();
-    for (String part : whole.split("/", -1)) {
-      if (part.equals("..")) {
-        parts.pollLast();
-      } else if (!part.isEmpty() && !part.equals(".")) {
-        parts.addLast(part);
-      }
-    }
-    return "/" + String.join("/", parts);
+    return SandboxPath.plain(path.startsWith("/") ? path : Sandbox.WORKSPACE + "/" + path);
   }
 }

@@ -113,6 +113,45 @@ class Unique(unittest.TestCase):
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
         self.assertEqual(done.stdout, "True\n")
 
+    def test_a_fork_joins_nothing_unless_all_that_it_was_sent_came(self):
+        # One stream that stands for five, two namespaces, rules and three groups. It ends before the first of them is written
+        # to, or at a namespace that is none, with all groups written to.
+        program = """if True:
+            import array, os, resource, socket, sys
+            sys.path.insert(0, sys.argv[1])
+            from carrel_kernel import zygote
+            case = sys.argv[2]
+            here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            read, write = os.pipe()
+            os.set_blocking(read, False)
+            sent = [0] * 5 + [read] * 2 + [0] + [write] * 3
+            values = ((11, b"uts ipc"), (12, (3).to_bytes(8, "little")), (13, (1).to_bytes(8, "little")))
+            request = bytes(5) + b"".join(zygote.field(tag, value) for tag, value in values)
+            if case == "fewer":
+                del sent[-1]
+            if case == "cut":
+                resource.setrlimit(resource.RLIMIT_NOFILE, (max(here.fileno(), there.fileno(), read, write) + len(sent),) * 2)
+            there.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", sent))])
+            message, passed, whole = zygote.receive(here)
+            try:
+                zygote.enter(zygote.fields(message), passed, whole, {})
+            except OSError as failure:
+                problem = str(failure)
+            try:
+                written = os.read(read, 9)
+            except BlockingIOError:
+                written = b""
+            print(len(passed), whole, written, problem)
+        """
+        for case, outcome in (
+            ("all", "11 True b'000' [Errno 22] Invalid argument\n"),
+            ("fewer", "10 True b'' 10 of 11 descriptors came\n"),
+            ("cut", "10 False b'' 10 of 11 descriptors came\n"),
+        ):
+            command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), case]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
+            self.assertEqual(done.stdout, outcome, case)
+
     def test_cells_that_warmed_the_zygote_are_not_taken_for_those_of_a_fork(self):
         program = """if True:
             import os, sys

@@ -118,15 +118,15 @@ def number(value):
 
 
 def receive(control):
-    """The next message and its descriptors; (b"", []) at the end."""
-    data, ancillary, _, _ = control.recvmsg(
+    """The next message, its descriptors, and whether all of both came; b"" at the end."""
+    data, ancillary, flags, _ = control.recvmsg(
         MAX_REQUEST, _socket.CMSG_SPACE(4 * MAX_DESCRIPTORS), _socket.MSG_CMSG_CLOEXEC
     )
     passed = []
     for level, kind, values in ancillary:
         if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
             passed += [int.from_bytes(values[at : at + 4], sys.byteorder) for at in range(0, len(values) - 3, 4)]
-    return data, passed
+    return data, passed, not flags & (_socket.MSG_TRUNC | _socket.MSG_CTRUNC)
 
 
 # ---- the zygote itself
@@ -137,7 +137,7 @@ def serve(preload):
     # Until everything is frozen: what a collection frees are holes, and each fork that fills one copies the page around it.
     gc.disable()
     try:
-        setup, _ = receive(control)
+        setup, _, _ = receive(control)
         settings = fields(setup)
         prepare(preload)
     except BaseException as failure:
@@ -228,12 +228,12 @@ def spare(control, tell, settings, generators, zygote):
         # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
         unique.reseed(generators)
         rehearse(settings)
-        request, passed = receive(control)
+        request, passed, whole = receive(control)
         me = os.getpid().to_bytes(WORD - 1, "little")
         os.write(tell, (TAKEN if request else ALONE) + me)
         if not request:
             os._exit(0)
-        streams = enter(fields(request), passed, settings)
+        streams = enter(fields(request), passed, whole, settings)
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
@@ -249,9 +249,9 @@ def rehearse(settings):
     here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     one = os.getpid().to_bytes(4, "little")
     there.sendmsg([SAMPLE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, there.fileno().to_bytes(4, sys.byteorder))])
-    message, passed = receive(here)
+    message, passed, whole = receive(here)
     request = fields(message)
-    request[11][0].decode().split()
+    divide(request, passed * (len(PLACES) + len(NAMESPACES)), whole)
     for descriptor in (*passed, *os.pipe(), here.detach(), there.detach()):
         os.close(descriptor)
     os.umask(0o022)
@@ -286,16 +286,30 @@ def rehearse(settings):
 # ---- a fork on its way
 
 
-def enter(request, passed, settings):
-    """Joins the sandbox and confines itself; what remains are the streams."""
-    streams, rest = passed[:5], passed[5:]
+def divide(request, passed, whole):
+    """What came, by what it is for: streams, namespaces with their names, the rules or None, groups.
+
+    Raises unless all of it came, before anything is joined: the kernel leaves out what it cannot open here, and a fork without
+    one of the groups would run in the sandbox and be held by the zygote's limits.
+    """
     names = request[11][0].decode().split()
-    spaces, rest = rest[: len(names)], rest[len(names) :]
-    ruleset = rest.pop(0) if number(request[13][0]) else None
+    spaces = len(PLACES)
+    rules = spaces + len(names)
+    groups = rules + number(request[13][0])
+    wanted = groups + number(request[12][0])
+    if not whole or len(passed) != wanted:
+        raise OSError("%d of %d descriptors came" % (len(passed), wanted))
+    ruleset = passed[rules] if groups > rules else None
+    return passed[:spaces], list(zip(names, passed[spaces:rules])), ruleset, passed[groups:]
+
+
+def enter(request, passed, whole, settings):
+    """Joins the sandbox and confines itself; what remains are the streams."""
+    streams, spaces, ruleset, groups = divide(request, passed, whole)
     # Groups first: from here on all that is used is the sandbox's.
-    for group in rest:
+    for group in groups:
         os.write(group, b"0")
-    for name, space in zip(names, spaces):
+    for name, space in spaces:
         call(SYS_SETNS, space, NAMESPACES[name])
     confine(request, settings, ruleset)
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)

@@ -11,14 +11,19 @@ import dev.carrel.guest.ExecInfo;
 import dev.carrel.guest.Guest;
 import dev.carrel.guest.SignalScope;
 import dev.carrel.spi.Command;
+import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ExecId;
+import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
 import dev.carrel.spi.Preload;
 import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.WarmSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -135,6 +140,29 @@ final class ForkIT extends MachineTests {
     }
   }
 
+  /** What a profile cannot tell: from inside each group looks like the root of all. */
+  @Test
+  void forkedKernelIsInTheControlGroupsOfItsSandbox() throws Exception {
+    var limits = new Limits(DataSize.ofMebibytes(96), 1, 64, DataSize.ofMebibytes(16), 1024);
+    Machine machine = start(withLimits(limits));
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      long guest = ((NativeMachine) machine).pid();
+      List<Long> inside = processesBeside(guest);
+      assertThat(inside).as("guest, keeper and kernel").hasSize(3);
+      for (long pid : inside) {
+        assertThat(groups(pid)).as("process %s of %s", pid, inside).isEqualTo(groups(guest));
+      }
+      assertThat(groups(zygote().pid())).as("positive control").isNotEqualTo(groups(guest));
+
+      String hungry = "['/usr/bin/python3', '-c', 'bytearray(300 << 20)']";
+      assertThat(
+              kernel.run(
+                  "import subprocess; print(subprocess.run(%s).returncode)".formatted(hungry)))
+          .isEqualTo("-9\n");
+      assertThat(machine.usage().oomKills()).isEqualTo(1);
+    }
+  }
+
   @Test
   void signalsPassBetweenForkedKernelsAndCommands() {
     Machine machine = start();
@@ -233,6 +261,28 @@ final class ForkIT extends MachineTests {
       assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
     }
     assertThat(WarmKernel.in(start(), Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
+  }
+
+  /** Those of the host that are in the same pid namespace. */
+  private static List<Long> processesBeside(long pid) {
+    String space = space(pid);
+    assertThat(space).isNotEmpty();
+    return ProcessHandle.allProcesses()
+        .map(ProcessHandle::pid)
+        .filter(other -> space(other).equals(space))
+        .toList();
+  }
+
+  private static String space(long pid) {
+    try {
+      return Files.readSymbolicLink(Path.of("/proc/" + pid + "/ns/pid")).toString();
+    } catch (IOException e) {
+      return ""; // it ended while we looked
+    }
+  }
+
+  private static List<String> groups(long pid) throws IOException {
+    return Files.readAllLines(Path.of("/proc/" + pid + "/cgroup"));
   }
 
   private static void join(Thread thread) {

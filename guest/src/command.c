@@ -138,7 +138,7 @@ static bool
 set_limits(const struct command *command)
 {
 	struct rlimit nofile;
-	if (setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) < 0 || getrlimit(RLIMIT_NOFILE, &nofile) < 0)
+	if (!set_limit(RLIMIT_CORE, CORE_LIMIT) || getrlimit(RLIMIT_NOFILE, &nofile) < 0)
 		return false;
 	if (command->nofile >= 0) {
 		if (!set_limit(RLIMIT_NOFILE, command->nofile))

@@ -46,6 +46,10 @@ bool become_user(uid_t uid, gid_t gid, gid_t mark);
 /* Closes every descriptor from `first` on but those in `keep`, which is sorted in place. */
 void close_except(int first, int *keep, int count);
 
+/* As good as 0 for files, as nothing is written below a page. A core_pattern that begins with | is another matter: with every
+ * limit but this one the kernel starts that program for a crash, as the host's root and outside of all groups. */
+#define CORE_LIMIT 1
+
 /* The limit on open files that the guest itself was started with, and that programs get when nothing else is asked. */
 extern int64_t inherited_nofile;
 

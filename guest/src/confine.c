@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "spawn.h"
 #include "syscalls.h"
 
@@ -31,7 +32,7 @@ confine_limits(struct plan *plan, struct failure *failure)
 	const struct {
 		int resource;
 		rlim_t value;
-	} limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 8 << 20}, {RLIMIT_MSGQUEUE, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
+	} limits[] = {{RLIMIT_CORE, CORE_LIMIT}, {RLIMIT_MEMLOCK, 8 << 20}, {RLIMIT_MSGQUEUE, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
 		{RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}};
 	rlim_t effective;
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)

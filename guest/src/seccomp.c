@@ -37,6 +37,8 @@ enum action {
 	CHECK_SEGMENT,	   /* and shmget without huge pages */
 	CHECK_IOCTL,
 	CHECK_PERSONALITY,
+	CHECK_LIMIT,	   /* setrlimit, */
+	CHECK_LIMIT_OF,	   /* and prlimit64, which must not name PID 1 either, leave the limit on cores as it is */
 	CHECK_FIRST,  /* the first argument must not name PID 1 */
 	CHECK_SECOND, /* the second must not */
 	CHECK_NODE,   /* mknod of no device: gVisor asks for no privilege there */
@@ -71,7 +73,7 @@ static const uint16_t common[] = {
 	__NR_getpid, __NR_getppid, __NR_gettid, __NR_getpgid, __NR_setpgid, __NR_getsid, __NR_setsid, __NR_prctl, __NR_seccomp,
 	__NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_getresuid, __NR_getresgid, __NR_getgroups, __NR_setuid, __NR_setgid,
 	__NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setfsuid, __NR_setfsgid, __NR_setgroups, __NR_capget,
-	__NR_capset, __NR_getrlimit, __NR_setrlimit, __NR_getrusage, __NR_getpriority, __NR_sched_yield, __NR_sched_getaffinity,
+	__NR_capset, __NR_getrlimit, __NR_getrusage, __NR_getpriority, __NR_sched_yield, __NR_sched_getaffinity,
 	__NR_sched_getparam, __NR_sched_getscheduler, __NR_sched_getattr, __NR_sched_get_priority_max, __NR_sched_get_priority_min,
 	__NR_sched_rr_get_interval, __NR_ioprio_get, __NR_ioprio_set, __NR_getcpu,
 	/* time and system */
@@ -108,7 +110,7 @@ static const struct {
 } checked[] = {{__NR_clone, CHECK_CLONE}, {__NR_socket, CHECK_SOCKET}, {__NR_socketpair, CHECK_PAIR},
 	{__NR_setsockopt, CHECK_OPTION}, {__NR_mmap, CHECK_MAP}, {__NR_memfd_create, CHECK_MEMORY_FILE},
 	{__NR_shmget, CHECK_SEGMENT}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
-	{__NR_prlimit64, CHECK_FIRST}, {__NR_sched_setaffinity, CHECK_FIRST}, {__NR_sched_setscheduler, CHECK_FIRST},
+	{__NR_setrlimit, CHECK_LIMIT}, {__NR_prlimit64, CHECK_LIMIT_OF}, {__NR_sched_setaffinity, CHECK_FIRST}, {__NR_sched_setscheduler, CHECK_FIRST},
 	{__NR_sched_setparam, CHECK_FIRST}, {__NR_sched_setattr, CHECK_FIRST}, {__NR_setpriority, CHECK_SECOND},
 #ifdef __NR_mknod
 	{__NR_mknod, CHECK_NODE},
@@ -118,6 +120,7 @@ static const struct {
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, value)
 #define ERROR(number) RETURN(SECCOMP_RET_ERRNO | (number))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_HIGH(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
 #define EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
 #define ANY_BIT(mask, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, yes, no)
 #define PASS RETURN(SECCOMP_RET_ALLOW)
@@ -142,6 +145,11 @@ static const struct sock_filter ioctl_check[] = {LOAD(args[1]), EQUAL(0x5412 /* 
 	EQUAL(0x541c /* TIOCLINUX */, 1, 0), EQUAL(0x5423 /* TIOCSETD */, 0, 1), ERROR(EPERM), PASS};
 static const struct sock_filter personality_check[] = {LOAD(args[0]), EQUAL(0, 1, 0), EQUAL(0xffffffffu, 0, 1), PASS,
 	ERROR(EPERM)};
+/* A lower one would let crashes through to the host: see CORE_LIMIT. Programs that want none are told that it is done. */
+static const struct sock_filter limit_check[] = {LOAD(args[0]), EQUAL(4 /* RLIMIT_CORE */, 0, 1), ERROR(0), PASS};
+static const struct sock_filter limit_of_check[] = {LOAD(args[0]), EQUAL(1, 0, 1), ERROR(EPERM), LOAD(args[1]),
+	EQUAL(4 /* RLIMIT_CORE */, 0, 5), LOAD(args[2]), EQUAL(0, 0, 2), LOAD_HIGH(args[2]), EQUAL(0 /* only asks */, 1, 0), ERROR(0),
+	PASS};
 static const struct sock_filter first_check[] = {LOAD(args[0]), EQUAL(1, 0, 1), ERROR(EPERM), PASS};
 static const struct sock_filter second_check[] = {LOAD(args[1]), EQUAL(1, 0, 1), ERROR(EPERM), PASS};
 /* Of all that mknod makes, devices alone have this bit. */
@@ -162,6 +170,8 @@ static const struct {
 	[CHECK_SEGMENT] = {segment_check, sizeof segment_check / sizeof *segment_check},
 	[CHECK_IOCTL] = {ioctl_check, sizeof ioctl_check / sizeof *ioctl_check},
 	[CHECK_PERSONALITY] = {personality_check, sizeof personality_check / sizeof *personality_check},
+	[CHECK_LIMIT] = {limit_check, sizeof limit_check / sizeof *limit_check},
+	[CHECK_LIMIT_OF] = {limit_of_check, sizeof limit_of_check / sizeof *limit_of_check},
 	[CHECK_FIRST] = {first_check, sizeof first_check / sizeof *first_check},
 	[CHECK_SECOND] = {second_check, sizeof second_check / sizeof *second_check},
 	[CHECK_NODE] = {node_check, sizeof node_check / sizeof *node_check},

@@ -61,10 +61,14 @@ groups_open(const struct hierarchies *groups, int fds[CG_COUNT])
 static bool
 give_up_privileges(uid_t owner)
 {
+	struct rlimit core;
 	const struct rlimit none = {0, 0}, locked = {8 << 20, 8 << 20}, queued = {64 << 10, 64 << 10}, pending = {1024, 1024};
 	for (int capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++)
 		continue;
-	if (setrlimit(RLIMIT_CORE, &none) != 0 || setrlimit(RLIMIT_MEMLOCK, &locked) != 0 || setrlimit(RLIMIT_MSGQUEUE, &queued) != 0
+	if (getrlimit(RLIMIT_CORE, &core) != 0)
+		return false;
+	core.rlim_cur = core.rlim_max = core.rlim_max < CORE_LIMIT ? core.rlim_max : CORE_LIMIT;
+	if (setrlimit(RLIMIT_CORE, &core) != 0 || setrlimit(RLIMIT_MEMLOCK, &locked) != 0 || setrlimit(RLIMIT_MSGQUEUE, &queued) != 0
 		|| setrlimit(RLIMIT_SIGPENDING, &pending) != 0 || setrlimit(RLIMIT_NICE, &none) != 0 || setrlimit(RLIMIT_RTPRIO, &none) != 0)
 		return false;
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE

@@ -107,6 +107,8 @@ class Starting(GuestTest):
         with self.guest() as guest:
             result = guest.run("bash", "-c", "ulimit -n; ulimit -u; ulimit -f; ulimit -c", nofile=77, nproc=1234, fsize=1024 * 9)
             self.assertEqual([b"77", b"1234", b"9", b"0"], bytes(result.out).split())
+            limits = guest.run("grep", "core", "/proc/self/limits").out.decode().split()
+            self.assertEqual(["1", "1", "bytes"], limits[-3:], "in the units of ulimit it is none")
 
     def test_the_command_is_the_first_to_go_when_memory_is_short(self):
         with self.guest() as guest, guest.start("sleep", "100") as connection:

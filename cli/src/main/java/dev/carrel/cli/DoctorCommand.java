@@ -133,6 +133,7 @@ final class DoctorCommand implements Callable<Integer> {
     host.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
     host.put("user", System.getProperty("user.name"));
     host.put("run folder", runFolder());
+    host.putAll(KernelSettings.in(Path.of("/")));
     return host;
   }
 
@@ -178,7 +179,7 @@ final class DoctorCommand implements Callable<Integer> {
     console.table(
         List.of(),
         findings.host().entrySet().stream()
-            .map(fact -> List.of("  " + fact.getKey(), fact.getValue()))
+            .map(fact -> List.of("  " + fact.getKey(), console.safe(fact.getValue())))
             .toList());
     if (findings.engineProblem() != null) {
       heading("Engines");

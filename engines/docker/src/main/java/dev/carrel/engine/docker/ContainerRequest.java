@@ -107,7 +107,8 @@ record ContainerRequest(
         "Ulimits",
         List.of(
             limit("nofile", limits.openFiles()),
-            limit("core", 0),
+            // Not 0: with that, a piped core_pattern has root run a program for each crash.
+            limit("core", 1),
             limit("msgqueue", 64 << 10),
             limit("nice", 0),
             limit("rtprio", 0),

@@ -137,7 +137,8 @@ record Bundle(
   private List<Map<String, Object>> rlimits() {
     var all = new ArrayList<Map<String, Object>>();
     all.add(rlimit("RLIMIT_NOFILE", limits.openFiles()));
-    all.add(rlimit("RLIMIT_CORE", 0));
+    // Not 0: with that, a piped core_pattern of the host has root run a program for each crash.
+    all.add(rlimit("RLIMIT_CORE", Math.min(1, HostProcess.most("core file size"))));
     all.add(rlimit("RLIMIT_MSGQUEUE", 64 << 10));
     all.add(rlimit("RLIMIT_NICE", 0));
     all.add(rlimit("RLIMIT_RTPRIO", 0));

@@ -312,7 +312,6 @@ public abstract class HardeningContract {
   @Test
   void limitsAreInForce() {
     assertThat(sandbox.limit("NOFILE")).isEqualTo(LIMITS.openFiles());
-    assertThat(sandbox.limit("CORE")).isZero();
     assertThat(sandbox.limit("SIGPENDING")).isLessThanOrEqualTo(1024);
     assertThat(sandbox.limit("MEMLOCK")).isLessThanOrEqualTo(8 << 20);
     Finished full =
@@ -324,6 +323,23 @@ public abstract class HardeningContract {
     Finished inodes =
         shell("cd /tmp && seq 200000 | xargs touch 2>&1 | tail -1; ls | wc -l; rm -rf /tmp/*");
     assertThat(inodes.stdout()).contains("No space left");
+  }
+
+  /**
+   * Where core_pattern begins with a pipe, the host's root runs a program for the crash of whoever
+   * has another limit than 1; with that no file is written either.
+   */
+  @Test
+  void crashesAreNoMatterOfTheHosts() {
+    assertThat(sandbox.limit("CORE")).isEqualTo(1);
+    assertThat(sandbox.under("core."))
+        .as("it cannot be lowered, and who tries is told that it was")
+        .containsEntry("setrlimit", "ok,1,1")
+        .containsEntry("prlimit64", "ok,1,1");
+    assertThat(host.under("core."))
+        .as("positive control")
+        .containsEntry("setrlimit", "ok,0,0")
+        .containsEntry("prlimit64", "ok,0,0");
   }
 
   /** The kernel has a few thousand for all sandboxes together. */
@@ -389,8 +405,7 @@ public abstract class HardeningContract {
                 weaker,
                 "device " + name,
                 kind.equals("link") || runc.under("dev.").containsKey(name)));
-    var limits =
-        new ArrayList<>(List.of("NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "RTPRIO", "NICE"));
+    var limits = new ArrayList<>(List.of("NOFILE", "MEMLOCK", "MSGQUEUE", "RTPRIO", "NICE"));
     if (!ownKernel()) {
       limits.add("NPROC"); // one that counts no processes limits none
     }

@@ -85,6 +85,11 @@ HUGE = {
     "mmap": (9, 222, (0, 4096, 0, 0xC040022, -1, 0)),
     "memfd_create": (319, 279, (0, 4)),
 }
+# What lowers the limit on cores to 0, in the two ways that there are.
+LOWERED = {
+    "setrlimit": (160, 164, (4, bytes(16))),
+    "prlimit64": (302, 261, (0, 4, bytes(16), 0)),
+}
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "packet": 17, "alg": 38, "vsock": 40, "bluetooth": 31, "xdp": 44, "key": 15}
 # A type and a protocol beside the type's own. Numbers that have the host load a module are not among them.
 PROTOCOLS = {"tcp": (socket.SOCK_STREAM, 6), "udp": (socket.SOCK_DGRAM, 17), "udplite": (socket.SOCK_DGRAM, 136)}
@@ -96,7 +101,7 @@ HOST = ["/root", "/home", "/var/lib/dpkg", "/etc/shadow", "/sys/kernel", "/sys/f
         "/run/containerd", "/dev/kvm", "/dev/mem", "/dev/fuse", "/dev/net/tun", "/dev/vda", "/dev/sda", "/proc/1/root/usr", "/proc/1/cwd/usr"]
 
 
-def call(table, name):
+def call(table, name, then=None):
     intel, arm, arguments = table[name]
     ctypes.set_errno(0)
     # In a child: some of these would change us where nothing stops them.
@@ -106,13 +111,18 @@ def call(table, name):
         result = libc.syscall(ctypes.c_long(arm if ARM else intel), *[a if isinstance(a, (bytes, ctypes.Array)) else ctypes.c_long(a)
                                                                       for a in arguments])
         error = ctypes.get_errno()
-        os.write(writer, (b"ok" if result >= 0 else os.strerror(error).replace(" ", "_").encode()))
+        answer = "ok" if result >= 0 else os.strerror(error).replace(" ", "_")
+        os.write(writer, (then(answer) if then else answer).encode())
         os._exit(0)
     os.close(writer)
     answer = os.read(reader, 200).decode() or "died"
     os.close(reader)
     os.waitpid(pid, 0)
     return answer
+
+
+def with_core_limit(answer):
+    return "%s,%d,%d" % (answer, *resource.getrlimit(resource.RLIMIT_CORE))
 
 
 def opened(*arguments, make=socket.socket):
@@ -160,6 +170,7 @@ def main():
     out += [("argument." + name, call(ARGUMENTS, name)) for name in ARGUMENTS]
     out += [("huge." + name, call(HUGE, name)) for name in HUGE]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
+    out += [("core." + name, call(LOWERED, name, with_core_limit)) for name in LOWERED]
     for name, family in FAMILIES.items():
         kind = (socket.SOCK_RAW if name in ("packet", "key", "xdp") else socket.SOCK_SEQPACKET if name == "alg" else
                 socket.SOCK_STREAM)

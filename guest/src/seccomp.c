@@ -35,6 +35,8 @@ enum action {
 	CHECK_MAP,	   /* mmap, */
 	CHECK_MEMORY_FILE, /* memfd_create */
 	CHECK_SEGMENT,	   /* and shmget without huge pages */
+	CHECK_ADVICE,	   /* madvise, */
+	CHECK_PROCESS,	   /* and prctl without memory that is merged */
 	CHECK_IOCTL,
 	CHECK_PERSONALITY,
 	CHECK_LIMIT,	   /* setrlimit, */
@@ -59,7 +61,7 @@ static const uint16_t common[] = {
 	__NR_lsetxattr, __NR_fsetxattr, __NR_listxattr, __NR_llistxattr, __NR_flistxattr, __NR_removexattr, __NR_lremovexattr,
 	__NR_fremovexattr, __NR_inotify_init1, __NR_inotify_add_watch, __NR_inotify_rm_watch,
 	/* memory */
-	__NR_munmap, __NR_mprotect, __NR_mremap, __NR_msync, __NR_madvise, __NR_mincore, __NR_mlock, __NR_mlock2,
+	__NR_munmap, __NR_mprotect, __NR_mremap, __NR_msync, __NR_mincore, __NR_mlock, __NR_mlock2,
 	__NR_munlock, __NR_mlockall, __NR_munlockall, __NR_brk, __NR_remap_file_pages, __NR_membarrier, __NR_pkey_alloc,
 	__NR_pkey_free, __NR_pkey_mprotect, __NR_get_mempolicy, __NR_set_mempolicy, __NR_mbind,
 	/* waiting */
@@ -70,7 +72,7 @@ static const uint16_t common[] = {
 	__NR_execve, __NR_execveat, __NR_exit, __NR_exit_group, __NR_wait4, __NR_waitid, __NR_kill, __NR_tkill, __NR_tgkill,
 	__NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigpending, __NR_rt_sigsuspend, __NR_rt_sigtimedwait, __NR_rt_sigreturn,
 	__NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_sigaltstack, __NR_restart_syscall, __NR_set_tid_address, __NR_rseq,
-	__NR_getpid, __NR_getppid, __NR_gettid, __NR_getpgid, __NR_setpgid, __NR_getsid, __NR_setsid, __NR_prctl, __NR_seccomp,
+	__NR_getpid, __NR_getppid, __NR_gettid, __NR_getpgid, __NR_setpgid, __NR_getsid, __NR_setsid, __NR_seccomp,
 	__NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_getresuid, __NR_getresgid, __NR_getgroups, __NR_setuid, __NR_setgid,
 	__NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setfsuid, __NR_setfsgid, __NR_setgroups, __NR_capget,
 	__NR_capset, __NR_getrlimit, __NR_getrusage, __NR_getpriority, __NR_sched_yield, __NR_sched_getaffinity,
@@ -86,8 +88,8 @@ static const uint16_t common[] = {
 	__NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open, __NR_mq_unlink, __NR_mq_timedsend, __NR_mq_timedreceive,
 	__NR_mq_notify, __NR_mq_getsetattr,
 	/* numbers that every architecture shares: pidfd_send_signal, pidfd_open, close_range, openat2, faccessat2, epoll_pwait2,
-	 * landlock (3), futex_waitv, cachestat, fchmodat2, map_shadow_stack, futex (3), mseal, xattrat (4) */
-	424, 434, 436, 437, 439, 441, 444, 445, 446, 449, 451, 452, 453, 454, 455, 456, 462, 463, 464, 465, 466,
+	 * landlock (3), futex_waitv, fchmodat2, map_shadow_stack, futex (3), mseal, xattrat (4) */
+	424, 434, 436, 437, 439, 441, 444, 445, 446, 449, 452, 453, 454, 455, 456, 462, 463, 464, 465, 466,
 #if defined(__x86_64__)
 	/* older forms of the above */
 	__NR_open, __NR_creat, __NR_stat, __NR_lstat, __NR_access, __NR_pipe, __NR_dup2, __NR_poll, __NR_select, __NR_getdents,
@@ -101,15 +103,15 @@ static const uint16_t common[] = {
 };
 
 /* clone3: its flags cannot be seen; libc then uses clone. io_*: the whole host has one number of events for them
- * (fs.aio-max-nr), and programs that know them have another way. */
-static const uint16_t absent[] = {435, __NR_io_setup, __NR_io_destroy, __NR_io_submit, __NR_io_cancel, __NR_io_getevents};
+ * (fs.aio-max-nr), and programs that know them have another way. cachestat: says what others read of a file that all share. */
+static const uint16_t absent[] = {435, 451, __NR_io_setup, __NR_io_destroy, __NR_io_submit, __NR_io_cancel, __NR_io_getevents};
 
 static const struct {
 	uint16_t number;
 	uint8_t action;
 } checked[] = {{__NR_clone, CHECK_CLONE}, {__NR_socket, CHECK_SOCKET}, {__NR_socketpair, CHECK_PAIR},
 	{__NR_setsockopt, CHECK_OPTION}, {__NR_mmap, CHECK_MAP}, {__NR_memfd_create, CHECK_MEMORY_FILE},
-	{__NR_shmget, CHECK_SEGMENT}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
+	{__NR_shmget, CHECK_SEGMENT}, {__NR_madvise, CHECK_ADVICE}, {__NR_prctl, CHECK_PROCESS}, {__NR_ioctl, CHECK_IOCTL}, {__NR_personality, CHECK_PERSONALITY},
 	{__NR_setrlimit, CHECK_LIMIT}, {__NR_prlimit64, CHECK_LIMIT_OF}, {__NR_sched_setaffinity, CHECK_FIRST}, {__NR_sched_setscheduler, CHECK_FIRST},
 	{__NR_sched_setparam, CHECK_FIRST}, {__NR_sched_setattr, CHECK_FIRST}, {__NR_setpriority, CHECK_SECOND},
 #ifdef __NR_mknod
@@ -141,6 +143,10 @@ static const struct sock_filter option_check[] = {LOAD(args[1]), EQUAL(1 /* SOL_
 static const struct sock_filter map_check[] = {LOAD(args[3]), ANY_BIT(0x40000 /* MAP_HUGETLB */, 0, 1), ERROR(ENOMEM), PASS};
 static const struct sock_filter memory_file_check[] = {LOAD(args[1]), ANY_BIT(4 /* MFD_HUGETLB */, 0, 1), ERROR(EINVAL), PASS};
 static const struct sock_filter segment_check[] = {LOAD(args[2]), ANY_BIT(04000 /* SHM_HUGETLB */, 0, 1), ERROR(EPERM), PASS};
+/* Where a page of one's own is merged with an equal one, a write takes longer: so it would tell what virtual machines of the
+ * host hold. The answer is that of a kernel that merges none. */
+static const struct sock_filter advice_check[] = {LOAD(args[2]), EQUAL(12 /* MADV_MERGEABLE */, 0, 1), ERROR(EINVAL), PASS};
+static const struct sock_filter process_check[] = {LOAD(args[0]), EQUAL(67 /* PR_SET_MEMORY_MERGE */, 0, 1), ERROR(EINVAL), PASS};
 static const struct sock_filter ioctl_check[] = {LOAD(args[1]), EQUAL(0x5412 /* TIOCSTI */, 2, 0),
 	EQUAL(0x541c /* TIOCLINUX */, 1, 0), EQUAL(0x5423 /* TIOCSETD */, 0, 1), ERROR(EPERM), PASS};
 static const struct sock_filter personality_check[] = {LOAD(args[0]), EQUAL(0, 1, 0), EQUAL(0xffffffffu, 0, 1), PASS,
@@ -168,6 +174,8 @@ static const struct {
 	[CHECK_MAP] = {map_check, sizeof map_check / sizeof *map_check},
 	[CHECK_MEMORY_FILE] = {memory_file_check, sizeof memory_file_check / sizeof *memory_file_check},
 	[CHECK_SEGMENT] = {segment_check, sizeof segment_check / sizeof *segment_check},
+	[CHECK_ADVICE] = {advice_check, sizeof advice_check / sizeof *advice_check},
+	[CHECK_PROCESS] = {process_check, sizeof process_check / sizeof *process_check},
 	[CHECK_IOCTL] = {ioctl_check, sizeof ioctl_check / sizeof *ioctl_check},
 	[CHECK_PERSONALITY] = {personality_check, sizeof personality_check / sizeof *personality_check},
 	[CHECK_LIMIT] = {limit_check, sizeof limit_check / sizeof *limit_check},

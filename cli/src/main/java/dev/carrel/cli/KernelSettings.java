@@ -9,6 +9,11 @@ import java.util.Optional;
 
 /** Settings of the host's kernel that join what sandboxes keep apart. */
 final class KernelSettings {
+  private static final String MERGES = "1";
+  private static final String MERGING =
+      "on; machines and programs that have theirs merged can find out what others hold. Code in"
+          + " sandboxes cannot ask for it; for all others, echo 2 > /sys/kernel/mm/ksm/run";
+
   private KernelSettings() {}
 
   /**
@@ -20,6 +25,8 @@ final class KernelSettings {
     var found = new LinkedHashMap<String, String>();
     line(root.resolve("proc/sys/kernel/core_pattern"))
         .ifPresent(pattern -> found.put("core dumps", pattern + meaning(pattern)));
+    line(root.resolve("sys/kernel/mm/ksm/run"))
+        .ifPresent(run -> found.put("merged memory", run.equals(MERGES) ? MERGING : "off"));
     return found;
   }
 

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class KernelSettingsTest {
   private static final String CORES = "proc/sys/kernel/core_pattern";
+  private static final String MERGING = "sys/kernel/mm/ksm/run";
 
   @TempDir private Path root;
 
@@ -29,6 +30,17 @@ final class KernelSettingsTest {
     assertThat(KernelSettings.in(root).get("core dumps"))
         .startsWith("@/run/coredump.socket; ")
         .contains("those in sandboxes too", "sysctl kernel.core_pattern=core");
+  }
+
+  @Test
+  void memoryThatIsMergedIsNamed() throws IOException {
+    set(MERGING, "0");
+    assertThat(KernelSettings.in(root)).containsEntry("merged memory", "off");
+
+    set(MERGING, "1");
+    assertThat(KernelSettings.in(root).get("merged memory"))
+        .startsWith("on; ")
+        .contains("/sys/kernel/mm/ksm/run");
   }
 
   private void set(String setting, String value) throws IOException {

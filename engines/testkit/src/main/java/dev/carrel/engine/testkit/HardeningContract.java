@@ -211,6 +211,20 @@ public abstract class HardeningContract {
         .containsEntry("memfd_create", "Bad_address");
   }
 
+  /** Whether a page was merged can be told by time, and so what machines on the host hold. */
+  @Test
+  void nobodyHasItsMemoryMerged() {
+    assertThat(sandbox.under("merged."))
+        .containsEntry("madvise", "Invalid_argument")
+        .containsEntry("prctl", "Invalid_argument");
+    if (Files.exists(Path.of("/sys/kernel/mm/ksm"))) {
+      assertThat(host.under("merged."))
+          .as("positive control: this kernel merges")
+          .containsEntry("madvise", "ok")
+          .containsEntry("prctl", "ok");
+    }
+  }
+
   @Test
   void procTellsNothingOfTheHostAndItsKnobsCannotBeTurned() {
     assertThat(sandbox.under("proc."))

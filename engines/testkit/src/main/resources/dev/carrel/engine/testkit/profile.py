@@ -54,6 +54,7 @@ CALLS = {
     "syslog": (103, 116, (-1, 0, 0)),
     "acct": (163, 89, (NOWHERE,)),
     "quotactl": (179, 60, (-1, 0, 0, 0)),
+    "cachestat": (451, 451, (-1, 0, 0, 0)),
     "fanotify_init": (300, 262, (-1, 0)),
     "call-of-the-future": (900, 900, ()),
     "sched_setaffinity-1": (203, 122, (1, 0, 0)),
@@ -84,6 +85,11 @@ NEEDED = {
 HUGE = {
     "mmap": (9, 222, (0, 4096, 0, 0xC040022, -1, 0)),
     "memfd_create": (319, 279, (0, 4)),
+}
+# The first asks it for no memory at all, the second takes it back.
+MERGED = {
+    "madvise": (28, 233, (0, 0, 12)),
+    "prctl": (157, 167, (67, 0, 0, 0, 0)),
 }
 # What lowers the limit on cores to 0, in the two ways that there are.
 LOWERED = {
@@ -169,6 +175,7 @@ def main():
     out += [("call." + name, call(CALLS, name)) for name in CALLS]
     out += [("argument." + name, call(ARGUMENTS, name)) for name in ARGUMENTS]
     out += [("huge." + name, call(HUGE, name)) for name in HUGE]
+    out += [("merged." + name, call(MERGED, name)) for name in MERGED]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
     out += [("core." + name, call(LOWERED, name, with_core_limit)) for name in LOWERED]
     for name, family in FAMILIES.items():

@@ -211,6 +211,17 @@ public abstract class HardeningContract {
         .containsEntry("memfd_create", "Bad_address");
   }
 
+  /** A second wall: all that it refuses something else refuses too, so that it is counted. */
+  @Test
+  void oneRulesetOfLandlockIsInForce() {
+    int most = Integer.parseInt(host.at("landlock-layers"));
+    if (ownKernel() || most == 0) {
+      return; // where there is none, the machine says so
+    }
+    assertThat(sandbox.at("landlock-layers")).isEqualTo(String.valueOf(most - 1));
+    assertThat(runc.at("landlock-layers")).as("positive control").isEqualTo(String.valueOf(most));
+  }
+
   /** Whether a page was merged can be told by time, and so what machines on the host hold. */
   @Test
   void nobodyHasItsMemoryMerged() {

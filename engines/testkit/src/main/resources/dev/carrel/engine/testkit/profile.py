@@ -131,6 +131,25 @@ def with_core_limit(answer):
     return "%s,%d,%d" % (answer, *resource.getrlimit(resource.RLIMIT_CORE))
 
 
+def landlock_layers():
+    """How many rulesets this process can still put on itself; the kernel takes a fixed number of each process."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        libc.prctl(38, 1, 0, 0, 0)  # no new privileges, without which an ordinary user may not
+        ruleset = libc.syscall(ctypes.c_long(444), struct.pack("Q", 1), ctypes.c_long(8), ctypes.c_long(0))
+        count = 0
+        while count < 100 and libc.syscall(ctypes.c_long(446), ctypes.c_long(ruleset), ctypes.c_long(0)) == 0:
+            count += 1
+        os.write(writer, b"%d" % count)
+        os._exit(0)
+    os.close(writer)
+    count = os.read(reader, 200).decode()
+    os.close(reader)
+    os.waitpid(pid, 0)
+    return count
+
+
 def opened(*arguments, make=socket.socket):
     try:
         made = make(*arguments)
@@ -175,6 +194,7 @@ def main():
     out += [("call." + name, call(CALLS, name)) for name in CALLS]
     out += [("argument." + name, call(ARGUMENTS, name)) for name in ARGUMENTS]
     out += [("huge." + name, call(HUGE, name)) for name in HUGE]
+    out.append(("landlock-layers", landlock_layers()))
     out += [("merged." + name, call(MERGED, name)) for name in MERGED]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
     out += [("core." + name, call(LOWERED, name, with_core_limit)) for name in LOWERED]

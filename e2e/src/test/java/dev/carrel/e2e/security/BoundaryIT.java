@@ -69,13 +69,18 @@ class BoundaryIT {
 
   @Test
   void b03NoEngineSocketIsVisible() {
-    String found =
-        box.exec(
-                "find / -xdev \\( -name docker.sock -o -name containerd.sock -o -name podman.sock"
-                    + " -o -name '*.sock' \\) 2>/dev/null")
+    String find = "find / -path /proc -prune -o -type s -print 2>/dev/null";
+    String bind = "import socket; socket.socket(socket.AF_UNIX).bind('/tmp/own')";
+    List<String> found =
+        box.exec("/usr/bin/python3 -c \"%s\"; %s; rm /tmp/own".formatted(bind, find))
             .get("stdout")
-            .asText();
-    assertThat(found).isBlank();
+            .asText()
+            .lines()
+            .collect(Collectors.toCollection(ArrayList::new));
+    assertThat(found.remove("/tmp/own")).as("positive control").isTrue();
+    assertThat(found)
+        .as("the proxy's own alone")
+        .allMatch(socket -> socket.startsWith("/run/carrel/egress/"));
   }
 
   @Test

@@ -54,6 +54,16 @@ public abstract class HardeningContract {
           print(len(opened), os.strerror(error.errno))
       """;
 
+  /** In all mounts, after it has made one itself. */
+  private static final String FIND_SOCKETS =
+      """
+      import os, socket
+      with socket.socket(socket.AF_UNIX) as own:
+          own.bind("/tmp/own.sock")
+          os.system("find / -path /proc -prune -o -type s -print 2> /dev/null")
+      os.unlink("/tmp/own.sock")
+      """;
+
   private static final Limits LIMITS =
       new Limits(DataSize.ofMebibytes(256), 1, 64, DataSize.ofMebibytes(32), 512);
 
@@ -255,7 +265,16 @@ public abstract class HardeningContract {
     assertThat(sandbox.under("host."))
         .allSatisfy((path, state) -> assertThat(state).as(path).isNotEqualTo("full"));
     assertThat(host.at("host./etc/shadow")).as("positive control").isEqualTo("full");
+    assertThat(sandbox.at("own-socket")).as("positive control of sockets").isEqualTo("full");
     assertThat(sandbox.under("dev.").keySet()).containsExactlyInAnyOrderElementsOf(devices());
+  }
+
+  /** Wherever it would lie: a runtime's or a daemon's leads out. */
+  @Test
+  void noSocketOfTheHostIsThere() {
+    Finished sockets =
+        Finished.run(Guest.of(machine()), Command.of("/usr/bin/python3", "-c", FIND_SOCKETS));
+    assertThat(sockets.stdout()).as("its own alone").isEqualTo("/tmp/own.sock\n");
   }
 
   @Test

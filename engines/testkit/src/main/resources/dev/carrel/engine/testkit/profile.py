@@ -5,6 +5,7 @@ import os
 import platform
 import resource
 import socket
+import stat
 import struct
 import sys
 
@@ -162,6 +163,9 @@ def opened(*arguments, make=socket.socket):
 
 def look(path):
     try:
+        # Neither can be opened and read like a file: to be seen is enough to be connected to or to be opened by who may.
+        if stat.S_ISSOCK(os.stat(path).st_mode) or stat.S_ISBLK(os.stat(path).st_mode):
+            return "full"
         if os.path.isdir(path):
             # A name for the sandbox's own files is nothing of the host's.
             own = [name for name in os.listdir(path) if os.path.realpath(os.path.join(path, name)) == "/workspace"]
@@ -170,6 +174,18 @@ def look(path):
             return "full" if file.read(1) else "empty"
     except OSError as error:
         return "absent" if error.errno == 2 else "refused"
+
+
+def look_at_own_socket():
+    path = "/dev/shm/profile-%d.sock" % os.getpid()
+    try:
+        with socket.socket(socket.AF_UNIX) as own:
+            own.bind(path)
+            seen = look(path)
+            os.unlink(path)
+            return seen
+    except OSError as error:
+        return os.strerror(error.errno).replace(" ", "_")
 
 
 def writable(path):
@@ -209,6 +225,7 @@ def main():
     out += [("proc." + name, look("/proc/" + name)) for name in PATHS]
     out += [("knob." + name, writable("/proc/" + name)) for name in KNOBS]
     out += [("host." + path, look(path)) for path in HOST]
+    out.append(("own-socket", look_at_own_socket()))
     for name in sorted(os.listdir("/dev")):
         out.append(("dev." + name, "link" if os.path.islink("/dev/" + name) else "present"))
     with open("/proc/self/mountinfo") as mounts:

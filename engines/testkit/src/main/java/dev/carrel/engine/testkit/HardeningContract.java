@@ -369,6 +369,21 @@ public abstract class HardeningContract {
     assertThat(inodes.stdout()).contains("No space left");
   }
 
+  @Test
+  void nobodyInsideRunsAheadOfOthers() {
+    Map<String, String> tries = sandbox.under("ahead.");
+    if (ownKernel()) {
+      tries.remove("setpriority"); // gVisor notes the number and tells nobody
+    }
+    assertThat(tries)
+        .containsKey("sched_setscheduler")
+        .allSatisfy((name, answer) -> assertThat(answer).as(name).isNotEqualTo("ok"));
+    assertThat(host.under("ahead."))
+        .as("positive control")
+        .containsEntry("sched_setscheduler", "ok")
+        .containsEntry("setpriority", "ok");
+  }
+
   /**
    * Where core_pattern begins with a pipe, the host's root runs a program for the crash of whoever
    * has another limit than 1; with that no file is written either.

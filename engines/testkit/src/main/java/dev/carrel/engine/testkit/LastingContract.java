@@ -374,6 +374,22 @@ abstract class LastingContract extends GuestContract {
     }
   }
 
+  @Test
+  void machineGetsNoMoreOfTheProcessorThanItsShare() {
+    var limits = new Limits(DataSize.ofMebibytes(256), 0.1, 64, DataSize.ofMebibytes(16), 256);
+    Machine machine = start(withLimits(limits));
+    if (!applied(machine, "cpu-limit")) {
+      return;
+    }
+    long begin = System.nanoTime();
+    Duration used = spin(machine);
+    Duration took = Duration.ofNanos(System.nanoTime() - begin);
+
+    // Twice its share, as the kernel gives it out in slices; on a busy host it may take longer.
+    assertThat(used).as("of %s", took).isLessThan(took.dividedBy(5).plusMillis(100));
+    assertThat(used).as("positive control: it did run").isGreaterThan(Duration.ofMillis(10));
+  }
+
   /** Time on the processor in 0.7 seconds of trying to have all of it. */
   private static Duration spin(Machine machine) {
     long before = machine.usage().cpuNanos();

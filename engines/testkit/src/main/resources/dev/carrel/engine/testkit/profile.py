@@ -92,6 +92,11 @@ MERGED = {
     "madvise": (28, 233, (0, 0, 12)),
     "prctl": (157, 167, (67, 0, 0, 0, 0)),
 }
+# What would put this process before those of all others: the lowest priority in real time, and a better one than usual.
+AHEAD = {
+    "sched_setscheduler": (144, 119, (0, 1, struct.pack("i", 1))),
+    "setpriority": (141, 140, (0, 0, -5)),
+}
 # What lowers the limit on cores to 0, in the two ways that there are.
 LOWERED = {
     "setrlimit": (160, 164, (4, bytes(16))),
@@ -213,6 +218,7 @@ def main():
     out.append(("landlock-layers", landlock_layers()))
     out += [("merged." + name, call(MERGED, name)) for name in MERGED]
     out += [("need." + name, call(NEEDED, name)) for name in NEEDED]
+    out += [("ahead." + name, call(AHEAD, name)) for name in AHEAD]
     out += [("core." + name, call(LOWERED, name, with_core_limit)) for name in LOWERED]
     for name, family in FAMILIES.items():
         kind = (socket.SOCK_RAW if name in ("packet", "key", "xdp") else socket.SOCK_SEQPACKET if name == "alg" else

@@ -36,11 +36,32 @@ final class IdlePolicy {
     Duration life = sandbox.expiry().maxLife();
     Instant started = sandbox.startedAt();
     OnIdle then = sandbox.expiry().atEnd();
-    boolean over = sandbox.status() == SandboxStatus.PAUSED && then == OnIdle.PAUSE;
-    if (life.isZero() || started == null || over) {
+    // Whoever paused it wants to come back to it: then its end must not take its files.
+    boolean held = sandbox.status() == SandboxStatus.PAUSED && then != OnIdle.STOP;
+    if (life.isZero() || started == null || held) {
       return new Verdict.Keep();
     }
     return at(started.plus(life), life, now, new Verdict.End(then, Failures.maxLife(life)));
+  }
+
+  /**
+   * What a paused one is when it goes on. One whose end came while it was held begins a life of the
+   * same length: otherwise whoever looks into it would bring about its end.
+   */
+  static Sandbox.Expiry goingOn(Sandbox sandbox, Instant now) {
+    Sandbox.Expiry expiry = sandbox.expiry();
+    Instant started = sandbox.startedAt();
+    if (expiry.atEnd() == OnIdle.STOP
+        || expiry.maxLife().isZero()
+        || started == null
+        || now.isBefore(started.plus(expiry.maxLife()))) {
+      return expiry;
+    }
+    return new Sandbox.Expiry(
+        expiry.idleTimeout(),
+        expiry.onIdle(),
+        Duration.between(started, now).plus(expiry.maxLife()),
+        expiry.atEnd());
   }
 
   private Verdict ofUse(Sandbox sandbox, Instant usedAt, Instant now) {

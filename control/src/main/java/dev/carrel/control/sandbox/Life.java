@@ -349,6 +349,7 @@ final class Life {
       } catch (SandboxException e) {
         throw live.machine().death().isPresent() ? Failures.notRunning(died(live)) : e;
       }
+      live.row(live.row().edit().expiry(IdlePolicy.goingOn(live.row(), now())).build());
       move(live, SandboxStatus.RUNNING, null, cause);
       live.goOn();
       telemetry.count("sandboxes_resumed");

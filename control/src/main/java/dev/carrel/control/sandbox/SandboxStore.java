@@ -286,13 +286,17 @@ final class SandboxStore {
                 id.value()));
   }
 
-  /** Stopped and failed ones that ended before {@code end}. */
+  /**
+   * Stopped and failed ones that ended before {@code end}; not those that were stopped before an
+   * end that would not have been a stop, to be kept until somebody comes back to them.
+   */
   List<Sandbox> endedBefore(Instant end) {
     return database.read(
         handle ->
             handle
                 .createQuery(
-                    "SELECT * FROM sandbox WHERE status IN ('stopped', 'failed')"
+                    "SELECT * FROM sandbox WHERE (status = 'failed' OR (status = 'stopped'"
+                        + " AND (at_end = 'stop' OR volume_id IS NULL)))"
                         + " AND COALESCE(stopped_at, created_at) < :end LIMIT 100")
                 .bind("end", end.toEpochMilli())
                 .map(SandboxRow::read)

@@ -18,9 +18,11 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** What ends by itself, what does not, and who is told. */
@@ -133,6 +135,52 @@ final class ExpiryIT {
   }
 
   @Test
+  void whatWasPausedBeforeItsEndIsKeptAndGoesOn() throws Exception {
+    var later = new AtomicReference<>(Duration.ZERO);
+    InstantSource clock = SteadyClock.system();
+    try (var fixture = fixture("native", USUAL, () -> clock.instant().plus(later.get()))) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox brief =
+          CreateSandbox.defaults()
+              .withExpiry(new CreateSandbox.Expiry(0L, null, 600L, OnIdle.DESTROY));
+      Sandbox held = sandboxes.create(ALICE, brief);
+      Sandbox stopped = sandboxes.create(ALICE, brief);
+      fixture
+          .control()
+          .execs()
+          .run(ALICE, held.id(), ExecStart.of(Command.shell("echo here > /workspace/file")));
+      sandboxes.pause(ALICE, held.id());
+      sandboxes.stop(ALICE, stopped.id());
+      Sandbox running = sandboxes.create(ALICE, brief);
+
+      later.set(Duration.ofDays(3));
+      eventually(() -> sandboxes.find(running.id()).isEmpty());
+      // What is swept after a day is gone with it.
+      Sandbox usual = fixture.sandbox();
+      sandboxes.stop(ALICE, usual.id());
+      later.set(Duration.ofDays(6));
+      eventually(() -> sandboxes.find(usual.id()).isEmpty());
+
+      assertThat(status(fixture, held)).isEqualTo(SandboxStatus.PAUSED);
+      assertThat(status(fixture, stopped)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(
+              fixture
+                  .control()
+                  .execs()
+                  .run(ALICE, held.id(), ExecStart.of(Command.of("cat", "/workspace/file")))
+                  .exitCode())
+          .isZero();
+      // Looked into, it has its time anew.
+      Sandbox witness =
+          sandboxes.create(
+              ALICE,
+              CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.DESTROY)));
+      eventually(() -> sandboxes.find(witness.id()).isEmpty());
+      assertThat(status(fixture, held)).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
   void theLongestIdleOneMakesRoomWhereThatIsAllowed() throws Exception {
     try (var fixture = fixture(with(true, LifeSettings.OnShutdown.KEEP))) {
       Sandboxes sandboxes = fixture.control().sandboxes();
@@ -196,13 +244,21 @@ final class ExpiryIT {
   }
 
   private static ControlFixture fixture(LifeSettings life) throws IOException {
+    return fixture("process", life, SteadyClock.system());
+  }
+
+  private static ControlFixture fixture(String engine, LifeSettings life, InstantSource clock)
+      throws IOException {
     return new ControlFixture(
+        engine,
         settings ->
             settings.withSandboxes(
                 settings
                     .sandboxes()
                     .withMaxSandboxes(10, 3)
                     .withWatch(Duration.ofDays(1), Duration.ofMillis(50))
-                    .withLife(life)));
+                    .withLife(life)),
+        plain -> plain,
+        clock);
   }
 }

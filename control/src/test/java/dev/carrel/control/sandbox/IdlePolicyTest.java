@@ -81,6 +81,31 @@ final class IdlePolicyTest {
             });
   }
 
+  @Test
+  void whatWouldBeDestroyedAtItsEndIsKeptWhileItIsPaused() {
+    Duration life = Duration.ofHours(2);
+    for (OnIdle then : new OnIdle[] {OnIdle.DESTROY, OnIdle.PAUSE}) {
+      var expiry = new Sandbox.Expiry(FOREVER, OnIdle.STOP, life, then);
+      Sandbox running =
+          sandbox(SandboxStatus.RUNNING, FOREVER, OnIdle.STOP, life, true)
+              .edit()
+              .expiry(expiry)
+              .build();
+      Sandbox paused = running.edit().status(SandboxStatus.PAUSED).build();
+      assertThat(after(running, life, false)).isInstanceOf(Verdict.End.class);
+      assertThat(after(paused, life.plusDays(300), false)).isInstanceOf(Verdict.Keep.class);
+
+      // One that goes on before its end has no more time for it; after it, as much as it had.
+      assertThat(IdlePolicy.goingOn(paused, START.plusSeconds(10))).isEqualTo(expiry);
+      Sandbox.Expiry anew = IdlePolicy.goingOn(paused, START.plus(life.plusDays(9)));
+      assertThat(anew.maxLife()).isEqualTo(life.plusDays(9).plus(life));
+      assertThat(anew.atEnd()).isEqualTo(then);
+    }
+    Sandbox mortal = sandbox(SandboxStatus.PAUSED, FOREVER, OnIdle.STOP, life, true);
+    assertThat(after(mortal, life, false)).isInstanceOf(Verdict.End.class);
+    assertThat(IdlePolicy.goingOn(mortal, START.plusSeconds(9999))).isEqualTo(mortal.expiry());
+  }
+
   private Verdict after(Sandbox sandbox, Duration time, boolean busy) {
     return policy.of(sandbox, START, busy, START.plus(time));
   }

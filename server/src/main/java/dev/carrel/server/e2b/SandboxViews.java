@@ -114,7 +114,8 @@ final class SandboxViews {
   }
 
   private static Instant end(Sandbox sandbox) {
-    return sandbox.expiry().maxLife().isZero()
+    // A paused one is kept until somebody ends it.
+    return sandbox.expiry().maxLife().isZero() || isPaused(sandbox)
         ? NO_END
         : started(sandbox).plus(sandbox.expiry().maxLife());
   }

@@ -34,6 +34,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -321,6 +322,29 @@ class E2bApiTest {
     assertThat(body.get("code").asInt()).isEqualTo(501);
     assertThat(body.get("message").asText()).contains("carrel images");
     assertThat(call("POST", "/v3/templates", "{}", "X-Nothing", "x").statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void whatWasPausedHasNoEnd() throws Exception {
+    String key = key("pauses");
+    String brief = "{\"templateID\":\"base\",\"timeout\":4}";
+    String id =
+        JSON.readTree(call("POST", "/sandboxes", brief, "X-API-KEY", key).body())
+            .get("sandboxID")
+            .asText();
+    String path = "/sandboxes/" + id;
+    Instant end = Instant.now().plusSeconds(4);
+    assertThat(call("POST", path + "/pause", "{\"memory\":false}", "X-API-KEY", key).statusCode())
+        .isEqualTo(204);
+    Eventually.until("its time is over", () -> Instant.now().isAfter(end));
+    JsonNode paused = JSON.readTree(call("GET", path, "", "X-API-KEY", key).body());
+    assertThat(paused.get("state").asText()).isEqualTo("paused");
+    assertThat(Instant.parse(paused.get("endAt").asText())).isAfter(end.plusSeconds(3600));
+    HttpResponse<byte[]> connected =
+        call("POST", path + "/connect", "{\"timeout\":100}", "X-API-KEY", key);
+    assertThat(connected.statusCode()).isEqualTo(201);
+    JsonNode running = JSON.readTree(call("GET", path, "", "X-API-KEY", key).body());
+    assertThat(Instant.parse(running.get("endAt").asText())).isBefore(end.plusSeconds(3600));
   }
 
   /** As Python's client of a year ago does when it connects. */

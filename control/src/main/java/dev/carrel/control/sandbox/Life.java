@@ -236,6 +236,7 @@ final class Life {
     try (Turn _ = turn(id)) {
       RunningSandbox live = running.get(id);
       if (live != null) {
+        live.touch(); // whoever comes back to it uses it, also before his first call
         resume(live, cause);
         return live.snapshot();
       }

@@ -18,6 +18,7 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -177,6 +178,29 @@ final class ExpiryIT {
               CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.DESTROY)));
       eventually(() -> sandboxes.find(witness.id()).isEmpty());
       assertThat(status(fixture, held)).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
+  void whoComesBackToItUsesIt() throws Exception {
+    try (var fixture = fixture(USUAL)) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("k");
+      Sandbox sandbox = sandboxes.create(ALICE, keyed);
+      RunningSandbox live = sandboxes.running(sandbox.id()).orElseThrow();
+
+      for (Runnable comeBack :
+          List.<Runnable>of(
+              () -> sandboxes.create(ALICE, keyed), () -> sandboxes.start(ALICE, sandbox.id()))) {
+        long uses = live.uses();
+        Instant before = live.lastActivity();
+        // The next millisecond, in which it is used again.
+        eventually(() -> Instant.now().isAfter(before.plusMillis(2)));
+        comeBack.run();
+        assertThat(live.lastActivity()).isAfter(before);
+        // As whoever is about to end it will see.
+        assertThat(sandboxes.life().stopUnused(live, uses, Failures.asked())).isFalse();
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.carrel.server.e2b;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.Control;
 import dev.carrel.control.access.AccessTokens;
 import dev.carrel.control.sandbox.Caller;
@@ -36,6 +37,15 @@ final class SandboxControl {
   /** Names that clients ask by when their users name nothing. */
   private static final Set<String> TEMPLATES = Set.of("base", "code-interpreter-v1");
 
+  /** What would change nothing here, though who asks for it relies on it. */
+  private static final Map<String, String> NOT_HERE =
+      Map.of(
+          "volumeMounts",
+          "volumeMounts: volumes are not mounted through E2B's API: use Carrel's own (carrel"
+              + " sandbox create --volume)",
+          "mcp",
+          "mcp: there is no MCP gateway in a sandbox: Carrel is an MCP server itself (carrel mcp)");
+
   private final Door door;
   private final Control control;
   private final Sandboxes sandboxes;
@@ -71,6 +81,13 @@ final class SandboxControl {
 
   private void create(Exchange exchange, Caller caller) throws IOException, InterruptedException {
     Fields fields = exchange.fields();
+    for (Map.Entry<String, String> refusal : NOT_HERE.entrySet()) {
+      JsonNode asked = fields.json(refusal.getKey());
+      if (asked != null && !asked.isEmpty()) {
+        Wire.json(exchange, 501, new Failures.Body(501, refusal.getValue()));
+        return;
+      }
+    }
     String template = fields.requiredString("templateID");
     CreateSandbox request = CreateSandbox.defaults();
     if (isSnapshot(template)) {

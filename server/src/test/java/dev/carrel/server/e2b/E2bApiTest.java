@@ -325,6 +325,27 @@ class E2bApiTest {
   }
 
   @Test
+  void whatASandboxWouldNotHaveIsRefusedAndNotSwallowed() throws Exception {
+    String key = key("mounts");
+    for (String asked :
+        List.of(
+            "\"volumeMounts\":[{\"name\":\"data\",\"path\":\"/mnt/data\"}]",
+            "\"mcp\":{\"browserbase\":{}}")) {
+      String body = "{\"templateID\":\"base\"," + asked + "}";
+      HttpResponse<byte[]> refused = call("POST", "/v2/sandboxes", body, "X-API-KEY", key);
+      assertThat(refused.statusCode()).isEqualTo(501);
+      assertThat(JSON.readTree(refused.body()).get("message").asText())
+          .startsWith(asked.substring(1, asked.indexOf(':') - 1))
+          .contains("carrel ");
+    }
+    for (String nothing :
+        List.of("\"volumeMounts\":[]", "\"mcp\":null", "\"volumeMounts\":null,\"mcp\":{}")) {
+      String body = "{\"templateID\":\"base\"," + nothing + "}";
+      assertThat(call("POST", "/sandboxes", body, "X-API-KEY", key).statusCode()).isEqualTo(201);
+    }
+  }
+
+  @Test
   void whatWasPausedHasNoEnd() throws Exception {
     String key = key("pauses");
     String brief = "{\"templateID\":\"base\",\"timeout\":4}";

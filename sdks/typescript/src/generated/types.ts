@@ -1813,6 +1813,8 @@ export interface SandboxInfo {
   /** Its present or last machine. */
   startedAt: Date | null;
   stoppedAt: Date | null;
+  /** When it goes with its files, unless it is started or changed before; null unless it has ended. */
+  removalAt: Date | null;
   memoryMb: number;
   cpuCores: number;
   diskMb: number;
@@ -1865,6 +1867,7 @@ export const readSandboxInfo = (wire: Wire): SandboxInfo => ({
   lastActivityAt: time(wire.last_activity_at),
   startedAt: optional(time, wire.started_at),
   stoppedAt: optional(time, wire.stopped_at),
+  removalAt: optional(time, wire.removal_at),
   memoryMb: wire.memory_mb,
   cpuCores: wire.cpu_cores,
   diskMb: wire.disk_mb,

@@ -2227,6 +2227,8 @@ class SandboxInfo:
     started_at: datetime | None
     """Its present or last machine."""
     stopped_at: datetime | None
+    removal_at: datetime | None
+    """When it goes with its files, unless it is started or changed before; null unless it has ended."""
     memory_mb: int
     cpu_cores: float
     disk_mb: int
@@ -2280,6 +2282,7 @@ class SandboxInfo:
             last_activity_at=time(wire["last_activity_at"]),
             started_at=optional(time, wire["started_at"]),
             stopped_at=optional(time, wire["stopped_at"]),
+            removal_at=optional(time, wire["removal_at"]),
             memory_mb=wire["memory_mb"],
             cpu_cores=wire["cpu_cores"],
             disk_mb=wire["disk_mb"],

@@ -63,6 +63,13 @@ final class Failures {
         "a start begins a new life; PATCH max_life_seconds to have a longer one");
   }
 
+  static Failure retention(Duration retention) {
+    return new Failure(
+        "retention",
+        "it ended " + retention.toSeconds() + " s ago, and nobody came back to it",
+        "start it, or PATCH it, to keep its files for longer");
+  }
+
   static Failure evicted() {
     return new Failure(
         "evicted", "it was idle and its place was needed", "start it when there is room again");

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,6 +77,21 @@ public record Sandbox(
   /** Whether it has ended and can be started again with its files. */
   public boolean restartable() {
     return persistent() && (status == SandboxStatus.STOPPED || status == SandboxStatus.FAILED);
+  }
+
+  /**
+   * When it goes with its files, unless somebody starts or changes it before. Empty: it has not
+   * ended, or is kept until somebody comes back to it.
+   *
+   * @param retention how long one that has ended is kept
+   */
+  public Optional<Instant> removalAt(Duration retention) {
+    boolean kept = status == SandboxStatus.STOPPED && persistent() && expiry.atEnd != OnIdle.STOP;
+    if (kept || (status != SandboxStatus.STOPPED && status != SandboxStatus.FAILED)) {
+      return Optional.empty();
+    }
+    Instant ended = stoppedAt == null ? createdAt : stoppedAt;
+    return Optional.of((lastActivityAt.isAfter(ended) ? lastActivityAt : ended).plus(retention));
   }
 
   /** To be changed and built anew. */

@@ -286,19 +286,29 @@ final class SandboxStore {
                 id.value()));
   }
 
-  /**
-   * Stopped and failed ones that ended before {@code end}; not those that were stopped before an
-   * end that would not have been a stop, to be kept until somebody comes back to them.
-   */
+  /** Those that have ended, whose {@link Sandbox#removalAt} counts from before {@code end}. */
   List<Sandbox> endedBefore(Instant end) {
+    return ended(Instant.EPOCH, end, 100);
+  }
+
+  /** As {@link #endedBefore}, and not before {@code begin}. */
+  List<Sandbox> endedBetween(Instant begin, Instant end) {
+    return ended(begin, end, Integer.MAX_VALUE);
+  }
+
+  private List<Sandbox> ended(Instant begin, Instant end, int limit) {
     return database.read(
         handle ->
             handle
                 .createQuery(
                     "SELECT * FROM sandbox WHERE (status = 'failed' OR (status = 'stopped'"
                         + " AND (at_end = 'stop' OR volume_id IS NULL)))"
-                        + " AND COALESCE(stopped_at, created_at) < :end LIMIT 100")
+                        + " AND MAX(COALESCE(stopped_at, created_at), last_activity_at) >= :begin"
+                        + " AND MAX(COALESCE(stopped_at, created_at), last_activity_at) < :end"
+                        + " LIMIT :limit")
+                .bind("begin", begin.toEpochMilli())
                 .bind("end", end.toEpochMilli())
+                .bind("limit", limit)
                 .map(SandboxRow::read)
                 .list());
   }

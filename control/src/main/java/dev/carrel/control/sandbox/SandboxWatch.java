@@ -28,6 +28,8 @@ public final class SandboxWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SandboxWatch.class);
   private static final Duration SWEEP_INTERVAL = Duration.ofSeconds(30);
   private static final Duration DELETED_RETENTION = Duration.ofDays(7);
+  // Files go then: whoever wants them has to read of it in time.
+  private static final Duration REMOVAL_WARNING = Duration.ofHours(1);
   private static final Duration LAST_ENDS = Duration.ofSeconds(5);
   // Whose failures take longer than that gives no answer at all.
   private static final Duration SILENCE = Duration.ofSeconds(2);
@@ -44,6 +46,8 @@ public final class SandboxWatch implements AutoCloseable {
   private final Set<SandboxId> unanswered = new HashSet<>();
   private @Nullable Thread sweeping;
   private Instant nextSweep;
+  // The removal of all that ended before was told of.
+  private Instant announced = Instant.EPOCH;
 
   public SandboxWatch(Sandboxes sandboxes, Supplier<SandboxSettings> settings) {
     this.sandboxes = sandboxes;
@@ -250,12 +254,26 @@ public final class SandboxWatch implements AutoCloseable {
 
   private void sweepNow(Instant now) {
     life.endRemains();
+    Duration retention = settings.get().stoppedRetention();
+    announceRemovals(now, retention);
     store
-        .endedBefore(now.minus(settings.get().stoppedRetention()))
+        .endedBefore(now.minus(retention))
         .forEach(row -> seeTo(row.id(), () -> life.removeEnded(row)));
     store.destroyed().forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
     sandboxes.sweepVolumes();
+  }
+
+  /** Tells of those that are removed soon; of each once. */
+  private void announceRemovals(Instant now, Duration retention) {
+    Duration half = retention.dividedBy(2);
+    Instant due = now.minus(retention);
+    Instant soon = due.plus(REMOVAL_WARNING.compareTo(half) < 0 ? REMOVAL_WARNING : half);
+    for (Sandbox row : store.endedBetween(announced.isAfter(due) ? announced : due, soon)) {
+      var then = new IdlePolicy.Verdict.End(OnIdle.DESTROY, Failures.retention(retention));
+      row.removalAt(retention).ifPresent(end -> life.tell(row, end, then));
+    }
+    announced = announced.isAfter(soon) ? announced : soon;
   }
 
   private void saveCounters() {

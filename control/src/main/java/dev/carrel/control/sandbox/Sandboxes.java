@@ -198,9 +198,10 @@ public final class Sandboxes {
               .network(wayOut.settle(patch.network(), now.network()))
               .build();
       RunningSandbox live = life.find(id);
-      if (live != null) {
-        next = next.edit().limits(applied(live, now, next)).build();
-      }
+      next =
+          live == null // somebody wants it still: that puts its removal off
+              ? next.edit().activity(life.now(), now.counters()).build()
+              : next.edit().limits(applied(live, now, next)).build();
       if (!store.configure(now, next)) {
         throw new SandboxException(
             ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");

@@ -182,6 +182,48 @@ final class ExpiryIT {
   }
 
   @Test
+  void theRemovalOfWhatHasEndedIsToldAndCanBePutOff() throws Exception {
+    var later = new AtomicReference<>(Duration.ZERO);
+    InstantSource clock = SteadyClock.system();
+    try (var fixture = fixture("process", USUAL, () -> clock.instant().plus(later.get()))) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox left = fixture.sandbox();
+      Sandbox wanted = fixture.sandbox();
+      sandboxes.stop(ALICE, left.id());
+      sandboxes.stop(ALICE, wanted.id());
+      assertThat(sandboxes.get(ALICE, left.id()).removalAt(Duration.ofDays(1)).orElseThrow())
+          .isAfter(clock.instant().plus(Duration.ofHours(23)));
+
+      later.set(Duration.ofMinutes(23 * 60 + 30));
+      eventually(() -> expiring(fixture, left).size() == 1);
+      eventually(() -> expiring(fixture, wanted).size() == 1);
+      assertThat(expiring(fixture, left).getFirst().details())
+          .containsEntry("then", "destroy")
+          .containsEntry("cause", "retention")
+          .containsKey("at");
+      sandboxes.patch(
+          ALICE, wanted.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT));
+
+      later.set(Duration.ofHours(25));
+      eventually(() -> sandboxes.find(left.id()).isEmpty());
+      assertThat(status(fixture, wanted)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(expiring(fixture, wanted)).hasSize(1);
+      later.set(Duration.ofHours(47));
+      eventually(() -> expiring(fixture, wanted).size() == 2);
+    }
+  }
+
+  private static List<Event> expiring(ControlFixture fixture, Sandbox sandbox) {
+    return fixture
+        .control()
+        .sandboxes()
+        .recentEvents(ALICE, EventFilter.of(null).withKinds(Set.of("sandbox")), 100)
+        .stream()
+        .filter(e -> e.kind().equals("sandbox.expiring") && sandbox.id().equals(e.sandbox()))
+        .toList();
+  }
+
+  @Test
   void whoComesBackToItUsesIt() throws Exception {
     try (var fixture = fixture(USUAL)) {
       Sandboxes sandboxes = fixture.control().sandboxes();

@@ -18,8 +18,10 @@ import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Every tenant's sandboxes at once, for administrators. */
@@ -31,11 +33,17 @@ final class AdminRoutes {
   private final Skills skills;
   private final Bulk bulk;
   private final Budgets budgets;
+  private final Supplier<Duration> retention;
 
-  AdminRoutes(Sandboxes sandboxes, Skills skills, Budgets budgets) {
+  /**
+   * @param retention how long a sandbox that has ended is kept
+   */
+  AdminRoutes(
+      Sandboxes sandboxes, Skills skills, Budgets budgets, Supplier<Duration> retention) {
     this.sandboxes = sandboxes;
     this.budgets = budgets;
     this.skills = skills;
+    this.retention = retention;
     this.bulk = new Bulk(sandboxes);
   }
 
@@ -65,7 +73,8 @@ final class AdminRoutes {
             query.text("user_id").orElse(null),
             query.text("image").orElse(null));
     SandboxPage page = sandboxes.list(exchange.caller(), asked);
-    exchange.json(200, SandboxRoutes.Page.of(page, skills.of(page.items()), budgets));
+    exchange.json(
+        200, SandboxRoutes.Page.of(page, skills.of(page.items()), budgets, retention.get()));
   }
 
   private void many(Exchange exchange, Work work) throws IOException, InterruptedException {

@@ -8,7 +8,9 @@ import dev.carrel.server.http.Router;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Every route of the native API over one control plane. */
 public final class RestApi {
@@ -31,8 +33,13 @@ public final class RestApi {
   public void addTo(Router router) {
     new ServerRoutes(control.engines(), control.images(), metrics).addTo(router);
     new DocsRoutes().addTo(router);
+    Supplier<Duration> retention = () -> control.settings().sandboxes().stoppedRetention();
     new SandboxRoutes(
-            control.sandboxes(), control.furnishings(), control.skills(), control.budgets())
+            control.sandboxes(),
+            control.furnishings(),
+            control.skills(),
+            control.budgets(),
+            retention)
         .addTo(router);
     new PoolRoutes(control.sandboxes().pools(), control.sandboxes()::images).addTo(router);
     new SettingsRoutes(control.settings(), control.engines(), control.sandboxes()).addTo(router);
@@ -42,7 +49,8 @@ public final class RestApi {
     new VolumeRoutes(control.sandboxes().namedVolumes()).addTo(router);
     new ImageRoutes(control.images(), control.engines(), control.sandboxes().snapshots())
         .addTo(router);
-    new SnapshotRoutes(control.sandboxes().snapshots(), control.skills(), control.budgets())
+    new SnapshotRoutes(
+            control.sandboxes().snapshots(), control.skills(), control.budgets(), retention)
         .addTo(router);
     new VaultRoutes(control.vault()).addTo(router);
     new KeyRoutes(control.apiKeys()).addTo(router);
@@ -52,7 +60,8 @@ public final class RestApi {
     new EgressRoutes(control.egress()).addTo(router);
     new WebRoutes(control.web()).addTo(router);
     new HostRoutes(control.host()).addTo(router);
-    new AdminRoutes(control.sandboxes(), control.skills(), control.budgets()).addTo(router);
+    new AdminRoutes(control.sandboxes(), control.skills(), control.budgets(), retention)
+        .addTo(router);
     new AuditRoutes(control.audit()).addTo(router);
     new ExecRoutes(control.execs()).addTo(router);
     new ArtifactRoutes(control.artifacts()).addTo(router);

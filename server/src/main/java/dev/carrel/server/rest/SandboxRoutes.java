@@ -27,10 +27,12 @@ import dev.carrel.spi.SnapshotId;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The life of sandboxes. */
@@ -44,12 +46,22 @@ final class SandboxRoutes {
   private final Furnishings furnishings;
   private final Skills skills;
   private final Budgets budgets;
+  private final Supplier<Duration> retention;
 
-  SandboxRoutes(Sandboxes sandboxes, Furnishings furnishings, Skills skills, Budgets budgets) {
+  /**
+   * @param retention how long one that has ended is kept
+   */
+  SandboxRoutes(
+      Sandboxes sandboxes,
+      Furnishings furnishings,
+      Skills skills,
+      Budgets budgets,
+      Supplier<Duration> retention) {
     this.sandboxes = sandboxes;
     this.furnishings = furnishings;
     this.budgets = budgets;
     this.skills = skills;
+    this.retention = retention;
   }
 
   void addTo(Router router) {
@@ -89,7 +101,8 @@ final class SandboxRoutes {
         .header(QUEUED, Double.toString(ExecViews.millis(created.queued())))
         .json(
             created.made() ? 201 : 200,
-            SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox), installed));
+            SandboxView.of(
+                sandbox, skills.of(sandbox), budgets.find(sandbox), retention.get(), installed));
   }
 
   private static Furnishing furnishing(Fields fields) {
@@ -139,7 +152,7 @@ final class SandboxRoutes {
                         .orElse(SandboxQuery.SortBy.CREATED_AT),
                     descending(query.text("sort_order").orElse("desc")))
                 .in(query.text("namespace").orElse(null)));
-    exchange.json(200, Page.of(page, skills.of(page.items()), budgets));
+    exchange.json(200, Page.of(page, skills.of(page.items()), budgets, retention.get()));
   }
 
   private void get(Exchange exchange) {
@@ -168,7 +181,7 @@ final class SandboxRoutes {
   }
 
   private SandboxView view(Sandbox sandbox) {
-    return SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox));
+    return SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox), retention.get());
   }
 
   private static CreateSandbox.Size size(Fields fields) {
@@ -233,7 +246,11 @@ final class SandboxRoutes {
 
   record Page(
       List<SandboxView> items, long total, int page, int pageSize, Map<String, Long> statusCounts) {
-    static Page of(SandboxPage page, Map<SandboxId, List<Installed>> skills, Budgets budgets) {
+    static Page of(
+        SandboxPage page,
+        Map<SandboxId, List<Installed>> skills,
+        Budgets budgets,
+        Duration retention) {
       var counts = new TreeMap<String, Long>();
       for (SandboxStatus status : SandboxStatus.visible()) {
         counts.put(status.wireName(), page.statusCounts().getOrDefault(status, 0L));
@@ -245,7 +262,8 @@ final class SandboxRoutes {
                       SandboxView.of(
                           sandbox,
                           skills.getOrDefault(sandbox.id(), List.of()),
-                          budgets.find(sandbox)))
+                          budgets.find(sandbox),
+                          retention))
               .toList(),
           page.total(),
           page.page(),

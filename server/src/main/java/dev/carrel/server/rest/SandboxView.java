@@ -5,6 +5,7 @@ import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.skill.Installed;
 import dev.carrel.spi.Isolation;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -33,6 +34,7 @@ record SandboxView(
     String lastActivityAt,
     @Nullable String startedAt,
     @Nullable String stoppedAt,
+    @Nullable String removalAt,
     long memoryMb,
     double cpuCores,
     long diskMb,
@@ -58,19 +60,22 @@ record SandboxView(
     @Nullable List<PackageRoutes.View> packages,
     @Nullable FailureView failure) {
 
-  static SandboxView of(Sandbox sandbox, List<Installed> skills, Optional<Budget> budget) {
-    return of(sandbox, skills, budget, null);
+  static SandboxView of(
+      Sandbox sandbox, List<Installed> skills, Optional<Budget> budget, Duration retention) {
+    return of(sandbox, skills, budget, retention, null);
   }
 
   /**
-   * As {@link #of(Sandbox, List, Optional)}.
+   * As {@link #of(Sandbox, List, Optional, Duration)}.
    *
+   * @param retention how long one that has ended is kept
    * @param packages what was installed at its making; null: this is not its making
    */
   static SandboxView of(
       Sandbox sandbox,
       List<Installed> skills,
       Optional<Budget> budget,
+      Duration retention,
       @Nullable List<PackageRoutes.View> packages) {
     Isolation isolation = sandbox.isolation();
     var volume = sandbox.volume();
@@ -98,6 +103,7 @@ record SandboxView(
         sandbox.lastActivityAt().toString(),
         text(sandbox.startedAt()),
         text(sandbox.stoppedAt()),
+        text(sandbox.removalAt(retention).orElse(null)),
         limits.memory().mebibytes(),
         limits.cpus(),
         limits.disk().mebibytes(),

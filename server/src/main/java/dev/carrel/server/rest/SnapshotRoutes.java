@@ -11,7 +11,9 @@ import dev.carrel.server.http.Router;
 import dev.carrel.spi.SnapshotId;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Copies of sandboxes' files, and what is made of them. */
@@ -23,9 +25,15 @@ final class SnapshotRoutes {
   private final Snapshots snapshots;
   private final Skills skills;
   private final Budgets budgets;
+  private final Supplier<Duration> retention;
 
-  SnapshotRoutes(Snapshots snapshots, Skills skills, Budgets budgets) {
+  /**
+   * @param retention how long a sandbox that has ended is kept
+   */
+  SnapshotRoutes(
+      Snapshots snapshots, Skills skills, Budgets budgets, Supplier<Duration> retention) {
     this.budgets = budgets;
+    this.retention = retention;
     this.snapshots = snapshots;
     this.skills = skills;
   }
@@ -68,14 +76,18 @@ final class SnapshotRoutes {
   private void restore(Exchange exchange) throws IOException {
     var snapshot = new SnapshotId(exchange.fields().requiredString("snapshot_id"));
     Sandbox restored = snapshots.restore(exchange.caller(), Ids.sandbox(exchange), snapshot);
-    exchange.json(200, SandboxView.of(restored, skills.of(restored), budgets.find(restored)));
+    exchange.json(200, view(restored));
   }
 
   private void fork(Exchange exchange) {
     Sandbox made = snapshots.fork(exchange.caller(), Ids.sandbox(exchange));
     exchange
         .header(HeaderNames.LOCATION, "/api/v1/sandboxes/" + made.id())
-        .json(201, SandboxView.of(made, skills.of(made), budgets.find(made)));
+        .json(201, view(made));
+  }
+
+  private SandboxView view(Sandbox sandbox) {
+    return SandboxView.of(sandbox, skills.of(sandbox), budgets.find(sandbox), retention.get());
   }
 
   private static SnapshotId id(Exchange exchange) {

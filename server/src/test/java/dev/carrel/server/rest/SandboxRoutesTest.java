@@ -7,6 +7,8 @@ import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.SharedServer;
 import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -97,6 +99,19 @@ class SandboxRoutesTest {
     assertThat(server.get(path).json().get("status").asText()).isEqualTo("running");
     // Running already: nothing to do.
     assertThat(server.post(path + "/resume").status()).isEqualTo(200);
+  }
+
+  @Test
+  void oneThatHasEndedSaysWhenItGoes() {
+    String path = server.sandbox();
+    assertThat(server.get(path).json().get("removal_at").isNull()).isTrue();
+    JsonNode stopped = server.post(path + "/stop").json();
+    Instant removal = Instant.parse(stopped.get("removal_at").asText());
+    Instant end = Instant.parse(stopped.get("stopped_at").asText());
+    assertThat(Duration.between(end, removal))
+        .isBetween(Duration.ofDays(1), Duration.ofDays(1).plusMinutes(1));
+    JsonNode changed = server.patch(path, "{}").json();
+    assertThat(Instant.parse(changed.get("removal_at").asText())).isAfter(removal);
   }
 
   @Test

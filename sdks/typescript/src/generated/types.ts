@@ -445,6 +445,8 @@ export interface BulkOutcome {
   destroyed: number;
   skipped: number;
   errors: BulkFailure[];
+  /** How many more the filter finds. Ask again, with a `status` that those seen to no longer have. */
+  left: number;
 }
 
 export const readBulkOutcome = (wire: Wire): BulkOutcome => ({
@@ -452,6 +454,7 @@ export const readBulkOutcome = (wire: Wire): BulkOutcome => ({
   destroyed: wire.destroyed,
   skipped: wire.skipped,
   errors: ((items: Wire[]) => items.map(readBulkFailure))(wire.errors),
+  left: wire.left,
 });
 
 /** `CodeDone` of the contract. */

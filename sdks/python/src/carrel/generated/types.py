@@ -647,6 +647,8 @@ class BulkOutcome:
     destroyed: int
     skipped: int
     errors: list[BulkFailure]
+    left: int
+    """How many more the filter finds. Ask again, with a `status` that those seen to no longer have."""
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Self:
@@ -655,6 +657,7 @@ class BulkOutcome:
             destroyed=wire["destroyed"],
             skipped=wire["skipped"],
             errors=(lambda items: [BulkFailure.from_wire(item) for item in items])(wire["errors"]),
+            left=wire["left"],
         )
 
 

@@ -19,9 +19,15 @@ public final class Bulk {
   private static final int AT_ONCE = 8;
 
   private final Sandboxes sandboxes;
+  private final int most;
 
   public Bulk(Sandboxes sandboxes) {
+    this(sandboxes, MOST);
+  }
+
+  Bulk(Sandboxes sandboxes, int most) {
     this.sandboxes = sandboxes;
+    this.most = most;
   }
 
   /** Stops those that run or are paused; the others are skipped. */
@@ -47,17 +53,20 @@ public final class Bulk {
         });
   }
 
-  /** The ids of all that a query finds, whatever page it asks for. */
-  public List<SandboxId> find(Caller caller, SandboxQuery query) {
+  /** All that a query finds, whatever page it asks for, up to the most at once. */
+  public Found find(Caller caller, SandboxQuery query) {
     var ids = new ArrayList<SandboxId>();
-    for (int page = 1; ids.size() < MOST; page++) {
-      List<Sandbox> items = sandboxes.list(caller, query.onPage(page)).items();
-      items.forEach(sandbox -> ids.add(sandbox.id()));
-      if (items.size() < SandboxQuery.MAX_PAGE_SIZE) {
+    long total = 0;
+    for (int number = 1; ids.size() < most; number++) {
+      SandboxPage page = sandboxes.list(caller, query.onPage(number));
+      page.items().forEach(sandbox -> ids.add(sandbox.id()));
+      total = page.total();
+      if (page.items().size() < SandboxQuery.MAX_PAGE_SIZE) {
         break;
       }
     }
-    return ids.subList(0, Math.min(ids.size(), MOST));
+    int taken = Math.min(ids.size(), most);
+    return new Found(ids.subList(0, taken), Math.max(0, total - taken));
   }
 
   private static Outcome each(List<SandboxId> ids, Function<SandboxId, Done> work)
@@ -92,6 +101,17 @@ public final class Bulk {
   }
 
   private record Result(SandboxId id, @Nullable Done done, @Nullable SandboxException failure) {}
+
+  /**
+   * What a query found.
+   *
+   * @param left how many more there are
+   */
+  public record Found(List<SandboxId> ids, long left) {
+    public Found {
+      ids = List.copyOf(ids);
+    }
+  }
 
   /** One that failed, and why. */
   public record Failed(SandboxId id, SandboxException failure) {}

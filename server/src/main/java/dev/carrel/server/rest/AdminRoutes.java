@@ -80,7 +80,8 @@ final class AdminRoutes {
   private void many(Exchange exchange, Work work) throws IOException, InterruptedException {
     requireAdmin(exchange.caller());
     Fields fields = exchange.fields();
-    Bulk.Outcome outcome = work.on(exchange.caller(), ids(exchange.caller(), fields));
+    Bulk.Found found = find(exchange.caller(), fields);
+    Bulk.Outcome outcome = work.on(exchange.caller(), found.ids());
     exchange.json(
         200,
         new Outcome(
@@ -94,10 +95,11 @@ final class AdminRoutes {
                             failed.id().value(),
                             failed.failure().code().wireName(),
                             failed.failure().message()))
-                .toList()));
+                .toList(),
+            found.left()));
   }
 
-  private List<SandboxId> ids(Caller caller, Fields fields) {
+  private Bulk.Found find(Caller caller, Fields fields) {
     Optional<List<String>> named = fields.words("sandbox_ids");
     Fields filter = fields.object("filter");
     if (named.isPresent() == (filter != null)) {
@@ -118,7 +120,7 @@ final class AdminRoutes {
     if (ids.size() > Bulk.MOST) {
       throw fields.wrong("sandbox_ids", "must be at most " + Bulk.MOST);
     }
-    return ids.stream().distinct().map(SandboxId::new).toList();
+    return new Bulk.Found(ids.stream().distinct().map(SandboxId::new).toList(), 0);
   }
 
   private static SandboxQuery query(
@@ -144,7 +146,8 @@ final class AdminRoutes {
     Bulk.Outcome on(Caller caller, List<SandboxId> ids) throws InterruptedException;
   }
 
-  record Outcome(long stopped, long destroyed, long skipped, List<Failed> errors) {}
+  record Outcome(
+      long stopped, long destroyed, long skipped, List<Failed> errors, long left) {}
 
   record Failed(String sandboxId, String code, String message) {}
 }

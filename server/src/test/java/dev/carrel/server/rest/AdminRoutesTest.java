@@ -78,6 +78,7 @@ class AdminRoutesTest {
                 "{\"filter\":{\"user_id\":\"bolt\",\"status\":\"running\"}}")
             .json();
     assertThat(gone.get("destroyed").asInt()).isPositive();
+    assertThat(gone.get("left").asInt()).isZero();
     assertThat(admin("GET", "/api/v1/sandboxes/" + mine, "").status()).isEqualTo(404);
     assertThat(admin("POST", "/api/v1/admin/sandboxes/bulk-delete", "{}").field())
         .isEqualTo("sandbox_ids");

@@ -1,5 +1,7 @@
 package dev.carrel.server.rest;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.admission.Creates;
 import dev.carrel.control.budget.Budgets;
 import dev.carrel.control.furnish.Furnishing;
@@ -17,8 +19,10 @@ import dev.carrel.control.skill.Installed;
 import dev.carrel.control.skill.Skills;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
+import dev.carrel.server.http.Json;
 import dev.carrel.server.http.Query;
 import dev.carrel.server.http.Router;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Isolation;
 import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.SandboxException;
@@ -41,6 +45,23 @@ final class SandboxRoutes {
   private static final String ONE = ALL + "/{id}";
   private static final HeaderName QUEUED = HeaderNames.create("X-Carrel-Queued-Ms");
   private static final long MOST = Integer.MAX_VALUE;
+
+  /** What only its making can say. */
+  private static final List<String> FIXED =
+      List.of(
+          "image",
+          "engine",
+          "isolation",
+          "isolated",
+          "rootfs",
+          "ephemeral",
+          "volume",
+          "snapshot_id",
+          "session_key",
+          "namespace",
+          "secrets",
+          "budget",
+          "packages");
 
   private final Sandboxes sandboxes;
   private final Furnishings furnishings;
@@ -161,6 +182,7 @@ final class SandboxRoutes {
 
   private void patch(Exchange exchange) throws IOException {
     Fields fields = exchange.fields();
+    requireSame(fields, view(sandboxes.get(exchange.caller(), Ids.sandbox(exchange))));
     var patch =
         new PatchSandbox(
             size(fields),
@@ -169,6 +191,24 @@ final class SandboxRoutes {
             fields.stringMap("env_vars"),
             fields.stringMap("metadata"));
     exchange.json(200, view(sandboxes.patch(exchange.caller(), Ids.sandbox(exchange), patch)));
+  }
+
+  /** Nobody must believe of what never changes that it did. To ask for what is so is no change. */
+  private static void requireSame(Fields fields, SandboxView now) {
+    ObjectNode view = Json.tree(now).put("ephemeral", !now.persistent());
+    for (String name : FIXED) {
+      JsonNode asked = fields.json(name);
+      if (asked != null
+          && !asked.isNull()
+          && !asked.toString().equals(String.valueOf(view.get(name)))) {
+        throw new SandboxException(
+                ErrorCode.WRONG_STATE, name + ": cannot be changed by a PATCH, and is as it was")
+            .withHint(
+                name.equals("budget")
+                    ? "PUT it to the sandbox's /budget"
+                    : "create a new sandbox with what you need");
+      }
+    }
   }
 
   private void delete(Exchange exchange) {

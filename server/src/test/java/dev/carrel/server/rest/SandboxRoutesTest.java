@@ -3,6 +3,7 @@ package dev.carrel.server.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.SharedServer;
@@ -66,6 +67,39 @@ class SandboxRoutesTest {
       Answer answer = server.patch(path, change);
       assertThat(answer.status()).as(change).isEqualTo(409);
     }
+  }
+
+  @Test
+  void whatNeverChangesIsRefusedUnlessItIsSoAlready() {
+    String path = server.sandbox();
+    for (String field :
+        new String[] {
+          "\"image\":\"debian\"",
+          "\"engine\":\"docker\"",
+          "\"isolation\":\"gvisor\"",
+          "\"isolated\":true",
+          "\"rootfs\":\"overlay\"",
+          "\"ephemeral\":true",
+          "\"volume\":\"datasets\"",
+          "\"snapshot_id\":\"snabcdefghijklmn\"",
+          "\"session_key\":\"k\"",
+          "\"namespace\":\"lab\"",
+          "\"secrets\":[\"TOKEN\"]",
+          "\"budget\":{\"executions\":1}",
+          "\"packages\":[{\"manager\":\"pip\",\"packages\":[\"six\"]}]"
+        }) {
+      Answer answer = server.patch(path, "{\"pids\":100," + field + "}");
+      assertThat(answer.status()).as(field).isEqualTo(409);
+      assertThat(answer.json().get("detail").asText())
+          .startsWith(field.substring(1, field.indexOf(':') - 1) + ":");
+    }
+    // The whole of it as it was told, with one thing changed.
+    ObjectNode told = server.get(path).json().deepCopy();
+    told.putObject("metadata").put("k", "v");
+    told.put("ephemeral", false);
+    Answer same = server.patch(path, told.toString());
+    assertThat(same.status()).as(same.text()).isEqualTo(200);
+    assertThat(same.json().get("metadata").get("k").asText()).isEqualTo("v");
   }
 
   @Test

@@ -68,6 +68,11 @@ await step('run with environment, folder and callbacks', async () => {
   assert.equal(seen.join(''), result.stdout)
 })
 
+await step('commands begin at home', async () => {
+  const { stdout } = await box.commands.run('pwd; echo $HOME $USER $LOGNAME; cd && pwd')
+  assert.equal(stdout, '/home/user\n/home/user user user\n/home/user\n')
+})
+
 await step('a failing command is an error with its code', async () => {
   await assert.rejects(box.commands.run('exit 3'), (error) => {
     assert.equal(error.constructor.name, 'CommandExitError')

@@ -9,6 +9,7 @@ import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.Files;
+import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.protocols.process.CloseStdinRequest;
 import dev.carrel.protocols.process.CloseStdinResponse;
 import dev.carrel.protocols.process.ConnectRequest;
@@ -45,6 +46,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -56,12 +58,14 @@ final class ProcessService {
   private static final int PIECE = 32 * 1024;
 
   private final Connect connect;
+  private final Sandboxes sandboxes;
   private final Execs execs;
   private final Files files;
   private final Tags tags;
 
-  ProcessService(Connect connect, Execs execs, Files files, Tags tags) {
+  ProcessService(Connect connect, Sandboxes sandboxes, Execs execs, Files files, Tags tags) {
     this.connect = connect;
+    this.sandboxes = sandboxes;
     this.execs = execs;
     this.files = files;
     this.tags = tags;
@@ -235,7 +239,10 @@ final class ProcessService {
     boolean stdin = size != null || !request.hasStdin() || request.getStdin();
     // The clients know of no longest time: one that is beyond it is as good as it.
     Duration timeout = call.timeout().map(time -> execs.atMost(time, true)).orElse(null);
-    return new Command(words, config.getEnvsMap(), cwd(call, config), size, timeout, stdin);
+    Home folder = Home.of(config.getCwd().isEmpty() ? Home.USER : config.getCwd());
+    var variables = new HashMap<>(folder.variables(sandboxes.get(call.caller(), call.sandbox())));
+    variables.putAll(config.getEnvsMap());
+    return new Command(words, variables, cwd(call, config), size, timeout, stdin);
   }
 
   private @Nullable String cwd(Call call, ProcessConfig config) {

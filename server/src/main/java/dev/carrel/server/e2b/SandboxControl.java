@@ -96,7 +96,9 @@ final class SandboxControl {
     } else {
       request = request.withImage(image(template));
     }
-    Map<String, String> variables = fields.stringMap("envVars");
+    Map<String, String> variables = new HashMap<>(Home.variables(hasHome(caller, template)));
+    Map<String, String> own = fields.stringMap("envVars");
+    variables.putAll(own == null ? Map.of() : own);
     request =
         request
             .withExpiry(
@@ -106,7 +108,7 @@ final class SandboxControl {
                     seconds(fields, Lifetime.DEFAULT_SECONDS),
                     fields.bool("autoPause", false) ? OnIdle.PAUSE : OnIdle.DESTROY))
             .withNetwork(asked(fields))
-            .withEnvVars(variables == null ? Map.of() : variables)
+            .withEnvVars(variables)
             .withMetadata(metadata(fields, template));
     exchange.cancelWhenClientLeaves();
     Sandbox made = control.creates().create(caller, request, null, exchange::settle).sandbox();
@@ -131,6 +133,15 @@ final class SandboxControl {
   /** What users of E2B build is an image here. */
   private static String image(String template) {
     return TEMPLATES.contains(template) ? SandboxSettings.HOST_IMAGE : template;
+  }
+
+  /** Whether /home/user leads to its files, as it does in no image that somebody else made. */
+  private boolean hasHome(Caller caller, String template) {
+    String image =
+        isSnapshot(template)
+            ? sandboxes.snapshots().get(caller, new SnapshotId(template)).image()
+            : image(template);
+    return image.equals(IMAGE);
   }
 
   private static boolean isSnapshot(String template) {

@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -343,6 +344,45 @@ class E2bApiTest {
       String body = "{\"templateID\":\"base\"," + nothing + "}";
       assertThat(call("POST", "/sandboxes", body, "X-API-KEY", key).statusCode()).isEqualTo(201);
     }
+  }
+
+  @Test
+  void commandsBeginAtTheHomeThatClientsKnow() throws Exception {
+    String key = key("homes");
+    JsonNode made = create(key);
+    String who = "echo $HOME $USER $LOGNAME";
+    assertThat(output(made, "", "/bin/sh", "-c", who)).isEqualTo("/home/user user user\n");
+    assertThat(output(made, "", "printenv", "PWD")).isEqualTo("/home/user\n");
+    assertThat(output(made, "/tmp", "printenv", "PWD")).isEqualTo("/tmp\n");
+    String code = "{\"code\":\"import os; os.path.expanduser('~')\"}";
+    assertThat(client.send(execute(made, code), BodyHandlers.ofString()).body())
+        .contains("/home/user");
+    String own = "{\"templateID\":\"base\",\"envVars\":{\"HOME\":\"/tmp\"}}";
+    JsonNode other =
+        JSON.readTree(call("POST", "/v2/sandboxes", own, "X-API-KEY", key).body());
+    assertThat(output(other, "", "/bin/sh", "-c", who)).isEqualTo("/tmp user user\n");
+  }
+
+  private String output(JsonNode sandbox, String cwd, String command, String... arguments)
+      throws Exception {
+    HttpResponse<byte[]> ran =
+        inside(
+            sandbox.get("sandboxID").asText(),
+            sandbox.get("envdAccessToken").asText(),
+            "/process.Process/Start",
+            "application/connect+proto",
+            framed(
+                StartRequest.newBuilder()
+                    .setProcess(
+                        ProcessConfig.newBuilder()
+                            .setCmd(command)
+                            .addAllArgs(List.of(arguments))
+                            .setCwd(cwd))
+                    .setStdin(false)
+                    .build()));
+    return events(ran.body()).stream()
+        .map(event -> event.getData().getStdout().toStringUtf8())
+        .collect(Collectors.joining());
   }
 
   @Test

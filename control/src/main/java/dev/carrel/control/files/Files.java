@@ -121,11 +121,7 @@ public final class Files {
       if (range == null) {
         var source = files.read(inside);
         FileEntry entry = Entries.of(source.entry(), running.redaction());
-        // Nothing changes by it: nobody has to wait for the record.
-        audit.later(
-            AuditEntry.of(Who.in(running, caller), "file.read", Outcome.OK)
-                .withSubject(entry.path())
-                .withDetails(Map.of("size", String.valueOf(entry.size()))));
+        noteLater(caller, running, "read", entry, Map.of("size", String.valueOf(entry.size())));
         return new FileDownload(running, source, entry, 0, entry.size(), 0);
       }
       ByteRange.Slice slice = range.within(files.stat(inside).size());
@@ -136,6 +132,12 @@ public final class Files {
       FileEntry entry = Entries.of(source.entry(), running.redaction());
       // Changed between the two looks: what is announced must be what can be sent.
       long length = Math.clamp(entry.size() - slice.offset(), 0, slice.length());
+      noteLater(
+          caller,
+          running,
+          "read",
+          entry,
+          Map.of("offset", String.valueOf(slice.offset()), "length", String.valueOf(length)));
       return new FileDownload(running, source, entry, slice.offset(), length, before);
     } catch (SandboxException e) {
       throw running.explain(e);
@@ -305,9 +307,11 @@ public final class Files {
     String inside = SandboxPath.of("path", path).inside();
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     try (RunningSandbox.Use _ = running.use()) {
-      long bytes =
-          new Archive(running.guest().files(), settings, running.redaction())
-              .write(inside, format, out);
+      GuestFiles files = running.guest().files();
+      FileEntry folder = Entries.of(files.stat(inside), running.redaction());
+      // Before anything leaves: also who hangs up in the middle has read what came until then.
+      noteLater(caller, running, "pack", folder, Map.of());
+      long bytes = new Archive(files, settings, running.redaction()).write(inside, format, out);
       running.countDownload(bytes);
     } catch (SandboxException e) {
       throw running.explain(e);
@@ -341,6 +345,19 @@ public final class Files {
     audit.write(
         AuditEntry.of(Who.in(running, caller), "file." + verb, Outcome.OK)
             .withSubject(running.redaction().text(path))
+            .withDetails(details));
+  }
+
+  /** Nothing changes by it: nobody has to wait for the record. */
+  private void noteLater(
+      Caller caller,
+      RunningSandbox running,
+      String verb,
+      FileEntry entry,
+      Map<String, String> details) {
+    audit.later(
+        AuditEntry.of(Who.in(running, caller), "file." + verb, Outcome.OK)
+            .withSubject(entry.path())
             .withDetails(details));
   }
 

@@ -20,8 +20,7 @@ final class BulkIT {
       assertThat(some.ids()).hasSize(2).doesNotContain(oldest.id());
       assertThat(some.left()).isEqualTo(1);
       Bulk.Found all = new Bulk(sandboxes, 3).find(ALICE, SandboxQuery.all());
-      assertThat(all.ids())
-          .containsExactlyInAnyOrder(newest.id(), middle.id(), oldest.id());
+      assertThat(all.ids()).containsExactlyInAnyOrder(newest.id(), middle.id(), oldest.id());
       assertThat(all.left()).isZero();
     }
   }

@@ -201,8 +201,7 @@ final class ExpiryIT {
           .containsEntry("then", "destroy")
           .containsEntry("cause", "retention")
           .containsKey("at");
-      sandboxes.patch(
-          ALICE, wanted.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT));
+      sandboxes.patch(ALICE, wanted.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT));
 
       later.set(Duration.ofHours(25));
       eventually(() -> sandboxes.find(left.id()).isEmpty());

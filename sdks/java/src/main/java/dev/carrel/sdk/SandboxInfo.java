@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param volumeName the id of its volume; null where /workspace is in memory
  * @param volume the name of your volume that it uses, if so
  * @param startedAt when its present or last machine started
- * @param removalAt when it goes with its files, unless it is started or changed before; null
- *     unless it has ended
+ * @param removalAt when it goes with its files, unless it is started or changed before; null unless
+ *     it has ended
  * @param skills what it was given, by name
  * @param isolation what was really applied: none, namespaces or gvisor; null until it has started
  * @param rootfs read-only, or overlay: commands are root inside and may change it

@@ -33,8 +33,7 @@ public final class E2bApi implements AutoCloseable {
     this.plane =
         new DataPlane(control.sandboxes(), control.accessTokens(), lifetime, hosts.domain());
     var connect = new Connect(plane);
-    new ProcessService(
-            connect, control.sandboxes(), control.execs(), control.files(), new Tags())
+    new ProcessService(connect, control.sandboxes(), control.execs(), control.files(), new Tags())
         .addTo(inside);
     new FilesystemService(connect, control.files().withAttributes(), watchers).addTo(inside);
     new Interpreter(plane, control.sandboxes(), control.contexts()).addTo(inside);

@@ -38,8 +38,7 @@ final class AdminRoutes {
   /**
    * @param retention how long a sandbox that has ended is kept
    */
-  AdminRoutes(
-      Sandboxes sandboxes, Skills skills, Budgets budgets, Supplier<Duration> retention) {
+  AdminRoutes(Sandboxes sandboxes, Skills skills, Budgets budgets, Supplier<Duration> retention) {
     this.sandboxes = sandboxes;
     this.budgets = budgets;
     this.skills = skills;
@@ -146,8 +145,7 @@ final class AdminRoutes {
     Bulk.Outcome on(Caller caller, List<SandboxId> ids) throws InterruptedException;
   }
 
-  record Outcome(
-      long stopped, long destroyed, long skipped, List<Failed> errors, long left) {}
+  record Outcome(long stopped, long destroyed, long skipped, List<Failed> errors, long left) {}
 
   record Failed(String sandboxId, String code, String message) {}
 }

@@ -81,9 +81,7 @@ final class SnapshotRoutes {
 
   private void fork(Exchange exchange) {
     Sandbox made = snapshots.fork(exchange.caller(), Ids.sandbox(exchange));
-    exchange
-        .header(HeaderNames.LOCATION, "/api/v1/sandboxes/" + made.id())
-        .json(201, view(made));
+    exchange.header(HeaderNames.LOCATION, "/api/v1/sandboxes/" + made.id()).json(201, view(made));
   }
 
   private SandboxView view(Sandbox sandbox) {

@@ -358,8 +358,7 @@ class E2bApiTest {
     assertThat(client.send(execute(made, code), BodyHandlers.ofString()).body())
         .contains("/home/user");
     String own = "{\"templateID\":\"base\",\"envVars\":{\"HOME\":\"/tmp\"}}";
-    JsonNode other =
-        JSON.readTree(call("POST", "/v2/sandboxes", own, "X-API-KEY", key).body());
+    JsonNode other = JSON.readTree(call("POST", "/v2/sandboxes", own, "X-API-KEY", key).body());
     assertThat(output(other, "", "/bin/sh", "-c", who)).isEqualTo("/tmp user user\n");
   }
 

@@ -60,6 +60,39 @@ class ActivityRoutesTest {
   }
 
   @Test
+  void partsAndFoldersAreDownloadsAndImportsUploads() {
+    String sandbox = server.sandbox();
+    String files = "{\"files\":[{\"file_name\":\"d/a.txt\",\"file_content\":\"hello\"}]}";
+    assertThat(server.post(sandbox + "/imports", files).status()).isEqualTo(200);
+    assertThat(kinds(sandbox)).contains("upload").doesNotContain("file.import");
+    assertThat(
+            server
+                .send(
+                    server
+                        .request("GET", sandbox + "/files/d/a.txt", BodyPublishers.noBody())
+                        .header("Range", "bytes=0-")
+                        .build())
+                .status())
+        .isEqualTo(206);
+    Eventually.until(
+        "a part is a download", () -> subjects(sandbox).contains("/workspace/d/a.txt"));
+    assertThat(server.get(sandbox + "/files/d").status()).isEqualTo(200);
+    Eventually.until("so is a folder", () -> subjects(sandbox).contains("/workspace/d"));
+  }
+
+  /** Of downloads. */
+  private List<String> subjects(String sandbox) {
+    return server
+        .get(sandbox + "/activity")
+        .json()
+        .get("activity")
+        .valueStream()
+        .filter(item -> item.get("kind").asText().equals("download"))
+        .map(item -> item.get("subject").asText())
+        .toList();
+  }
+
+  @Test
   void anothersIsNotThere() {
     String sandbox = server.sandbox();
     assertThat(

@@ -99,7 +99,7 @@ public final class Validator {
               "line %d: %s (%s): %s"
                   .formatted(
                       worst.line(), worst.rule(), worst.severity().wireName(), worst.message()))
-          .withHint("POST /api/v1/validate lists all findings");
+          .withHint("POST /api/v1/validate, or the tool validate_code, lists all findings");
     }
     String fixed = verdict.fixed();
     return fixed == null ? cell : cell.withCode(fixed);

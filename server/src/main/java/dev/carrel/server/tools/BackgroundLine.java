@@ -10,6 +10,7 @@ import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxId;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -32,12 +33,14 @@ public record BackgroundLine(long pid, String file, ExecId exec) {
     String file = LOGS + "/bg_" + System.nanoTime() + ".log";
     ExecStart start =
         ExecStart.shell(
-            shell ->
-                Command.of(shell, "-c", INTO_FILE, shell, file, line)
-                    .withCwd(setting.folder)
-                    .withEnvironment(setting.variables)
-                    .withTimeout(setting.limit));
-    try (ExecStream stream = execs.start(caller, id, start.inBackground())) {
+                shell ->
+                    Command.of(shell, "-c", INTO_FILE, shell, file, line)
+                        .withCwd(setting.folder)
+                        .withEnvironment(setting.variables)
+                        .withTimeout(setting.limit))
+            .inBackground()
+            .withSecrets(setting.secrets.toArray(String[]::new));
+    try (ExecStream stream = execs.start(caller, id, start)) {
       long pid = stream.next() instanceof ExecEvent.Started started ? started.pid() : 0;
       return new BackgroundLine(pid, setting.path(file), stream.id());
     }
@@ -47,10 +50,24 @@ public record BackgroundLine(long pid, String file, ExecId exec) {
    * What it runs in.
    *
    * @param folder null: the workspace
+   * @param secrets names of those that it gets besides the sandbox's own
    */
-  public record Setting(@Nullable String folder, Map<String, String> variables, Duration limit) {
+  public record Setting(
+      @Nullable String folder,
+      Map<String, String> variables,
+      Duration limit,
+      List<String> secrets) {
     public Setting {
       variables = Map.copyOf(variables);
+      secrets = List.copyOf(secrets);
+    }
+
+    public Setting(@Nullable String folder, Map<String, String> variables, Duration limit) {
+      this(folder, variables, limit, List.of());
+    }
+
+    Setting withSecrets(String... newSecrets) {
+      return new Setting(folder, variables, limit, List.of(newSecrets));
     }
 
     private String path(String file) {

@@ -9,7 +9,9 @@ import dev.carrel.control.context.CodeResult;
 import dev.carrel.control.context.CodeStream;
 import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.context.MimeBundle;
+import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.validate.CheckCode.OnDanger;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.Content;
 import dev.carrel.server.mcp.ToolResult;
@@ -44,17 +46,16 @@ final class CodeRuns {
     String named = arguments.path("language").asText("");
     if (arguments.path(Sessions.ARGUMENT).isTextual()) {
       SandboxId id = sessions.named(call);
+      NewSession.refuseFor(control.sandboxes().get(call.caller(), id), arguments);
       Language language =
           named.isEmpty() ? sessions.language(call.caller(), id) : Language.parse(named);
       return run(call, id, language, true);
     }
     Language language = named.isEmpty() ? Language.PYTHON : Language.parse(named);
-    Sandbox made =
-        sessions.beginOnce(
-            call.caller(),
-            language,
-            Sessions.words(arguments.path("allowed_domains")),
-            arguments.path("namespace").textValue());
+    // It keeps nothing: its files are in memory.
+    CreateSandbox request =
+        NewSession.request(language, arguments).withStorage(CreateSandbox.Storage.EPHEMERAL);
+    Sandbox made = sessions.begin(call.caller(), request);
     try {
       return run(call, made.id(), language, false);
     } finally {
@@ -76,7 +77,7 @@ final class CodeRuns {
 
   private ToolResult run(Call call, SandboxId id, Language language, boolean kept)
       throws InterruptedException {
-    var request = new ExecuteCode(call.text("code"), language, null, timeout(call.arguments()));
+    ExecuteCode request = admitted(call, id, language);
     CodeResult result;
     var live = new LiveOutput(call);
     try (CodeStream stream = control.contexts().start(call.caller(), id, request)) {
@@ -86,6 +87,18 @@ final class CodeRuns {
       throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while the code ran");
     }
     return view(result, kept ? id : null);
+  }
+
+  private ExecuteCode admitted(Call call, SandboxId id, Language language)
+      throws InterruptedException {
+    JsonNode arguments = call.arguments();
+    var request = new ExecuteCode(call.text("code"), language, null, timeout(arguments));
+    if (!arguments.has("validate")) {
+      return request;
+    }
+    OnDanger onDanger = OnDanger.parse(call.text("validate"));
+    boolean autoFix = arguments.path("auto_fix").asBoolean(false);
+    return control.validator().admit(call.caller(), id, request, onDanger, autoFix);
   }
 
   private static CodeResult follow(CodeStream stream, LiveOutput live) throws InterruptedException {

@@ -68,8 +68,9 @@ final class CodeTools {
         "Run code",
         """
         Runs code in a session, whose variables, imports and files stay for the next call. Without a \
-        session_id it runs once in a fresh sandbox that is removed afterwards. The value of the last \
-        expression comes back as result, figures as images. There is no network unless it was allowed.""",
+        session_id it runs once in a fresh sandbox that is removed afterwards; allowed_domains, \
+        namespace and secrets are for that one. The value of the last expression comes back as \
+        result, figures as images. There is no network unless it was allowed.""",
         Tool.Effect.CHANGE,
         """
         {"type":"object","required":["code"],"properties":{
@@ -79,12 +80,15 @@ final class CodeTools {
             "description":"Default: that of the session, or python"},
           "timeout":{"type":["number","null"],"minimum":0.001,"maximum":%1$s,"description":"Seconds; default %2$s"},
           "timeout_seconds":{"type":["number","null"],"minimum":0.001,"maximum":%1$s,"description":"The same"},
-          "allowed_domains":{"type":"array","items":{"type":"string"},
-            "description":"Hosts that a run of its own may reach"},
-          "namespace":{"type":"string","description":"Label whose rules and secrets a run of its own has"}}}"""
-            .formatted(
-                Schemas.seconds(control.contexts().maxTimeout()),
-                Schemas.seconds(control.contexts().defaultTimeout())),
+          "validate":{"type":"string","enum":["reject","warn","off"],"description":
+            "Looks at the code first and runs none that cannot be read; reject: nor any with dangerous calls"},
+          "auto_fix":{"type":"boolean","default":false,"description":"With validate: adds missing imports (Python)"},
+        """
+                .formatted(
+                    Schemas.seconds(control.contexts().maxTimeout()),
+                    Schemas.seconds(control.contexts().defaultTimeout()))
+            + NewSession.INPUT
+            + "}}",
         """
         {"type":"object","required":["success"],"properties":{
           "success":{"type":"boolean"},"session_id":{"type":"string"},
@@ -103,7 +107,9 @@ final class CodeTools {
         {"type":"object","required":["session_id","command"],"properties":{
           "session_id":{"type":"string","minLength":1},
           "command":{"type":"string","minLength":1},
-          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":%s,"description":"Seconds"}}}"""
+          "timeout":{"type":["number","null"],"minimum":0.001,"maximum":%s,"description":"Seconds"},
+          "secrets":{"type":"array","maxItems":64,"items":{"type":"string","minLength":1},
+            "description":"Names of secrets that this command gets beside those of the session"}}}"""
             .formatted(Schemas.seconds(control.execs().maxTimeout())),
         """
         {"type":"object","properties":{"exit_code":{"type":"integer"},
@@ -116,7 +122,9 @@ final class CodeTools {
   private ToolResult terminal(Call call) throws InterruptedException {
     String line = call.text("command");
     Duration limit = CodeRuns.timeout(call.arguments());
-    ExecStart start = ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit));
+    ExecStart start =
+        ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit))
+            .withSecrets(NewSession.secrets(call.arguments()));
     ExecResult result = run(call, sessions.named(call), start);
     if (result.cause() == ExecEvent.Cause.SANDBOX_LOST) {
       throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while this ran");
@@ -161,8 +169,9 @@ final class CodeTools {
           "language":{"type":"string","enum":["python","node","r","bash","shell"],"default":"python"},
           "dependencies":{"type":"object","description":"Packages to install, by name: a version, bounds such as \\">=1,<2\\" for pip, or \\"\\" for any",
             "additionalProperties":{"type":["string","number","null"]}},
-          "allowed_domains":{"type":"array","items":{"type":"string"},"description":"Hosts it may reach"},
-          "namespace":{"type":"string"}}}""",
+        """
+            + NewSession.INPUT
+            + "}}",
         """
         {"type":"object","required":["success"],"properties":{
           "success":{"type":"boolean"},"session_id":{"type":"string"},"runtime":{"type":"string"},
@@ -187,12 +196,7 @@ final class CodeTools {
     if (packages.any()) {
       control.packages().check(packages.request());
     }
-    Sandbox made =
-        sessions.begin(
-            call.caller(),
-            language,
-            Sessions.words(arguments.path("allowed_domains")),
-            arguments.path("namespace").textValue());
+    Sandbox made = sessions.begin(call.caller(), NewSession.request(language, arguments));
     boolean ready = false;
     try {
       ObjectNode node =

@@ -8,23 +8,18 @@ import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
 import dev.carrel.control.sandbox.SandboxStatus;
-import dev.carrel.egress.Policy;
-import dev.carrel.egress.Rule;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.spi.Language;
-import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** The sandboxes that tools call sessions. */
 final class Sessions {
   static final String ARGUMENT = "session_id";
-  private static final String LANGUAGE = "mcp.language";
+  static final String LANGUAGE = "mcp.language";
 
   private final Control control;
 
@@ -40,43 +35,8 @@ final class Sessions {
         : control.creates().usual(call.caller(), call.sessionKey()).id();
   }
 
-  Sandbox begin(Caller caller, Language language, List<String> domains, @Nullable String namespace)
-      throws InterruptedException {
-    return control
-        .creates()
-        .create(caller, request(language, domains, namespace, false), null, () -> {})
-        .sandbox();
-  }
-
-  /** One that keeps nothing, for a single run. */
-  Sandbox beginOnce(
-      Caller caller, Language language, List<String> domains, @Nullable String namespace)
-      throws InterruptedException {
-    return control
-        .creates()
-        .create(caller, request(language, domains, namespace, true), null, () -> {})
-        .sandbox();
-  }
-
-  private static CreateSandbox request(
-      Language language, List<String> domains, @Nullable String namespace, boolean once) {
-    CreateSandbox request =
-        CreateSandbox.defaults().withMetadata(Map.of(LANGUAGE, language.wireName()));
-    if (once) {
-      request = request.withStorage(CreateSandbox.Storage.EPHEMERAL);
-    }
-    if (!domains.isEmpty()) {
-      request = request.withNetwork(CreateSandbox.Network.of(policy(domains)));
-    }
-    return namespace == null ? request : request.withNamespace(namespace);
-  }
-
-  private static Policy policy(List<String> domains) {
-    try {
-      return Policy.NOTHING.withAllow(domains.stream().map(Rule::parse).toList());
-    } catch (IllegalArgumentException e) {
-      throw SandboxException.invalid("allowed_domains", String.valueOf(e.getMessage()));
-    }
+  Sandbox begin(Caller caller, CreateSandbox request) throws InterruptedException {
+    return control.creates().create(caller, request, null, () -> {}).sandbox();
   }
 
   /** What code without a language is written in here. */

@@ -26,7 +26,9 @@ final class ShellTool {
       "command":{"type":"string","minLength":1,"needed":true},
       "timeout_ms":{"type":"integer","minimum":1,"maximum":%d,"default":%d},
       "run_in_background":{"type":"boolean","default":false},
-      "description":{"type":"string","description":"What it does, in a few words"}""";
+      "description":{"type":"string","description":"What it does, in a few words"},
+      "secrets":{"type":"array","maxItems":64,"items":{"type":"string","minLength":1},
+        "description":"Names of secrets that it gets as variables"}""";
 
   private static final Duration USUAL = Duration.ofMinutes(2);
   private static final Duration LONGEST = Duration.ofMinutes(10);
@@ -60,7 +62,9 @@ final class ShellTool {
     }
     Duration limit = Duration.ofMillis(arguments.path("timeout_ms").asLong(usual.toMillis()));
     String line = call.text("command");
-    ExecStart start = ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit));
+    ExecStart start =
+        ExecStart.shell(shell -> Command.of(shell, "-c", line).withTimeout(limit))
+            .withSecrets(NewSession.secrets(arguments));
     var live = new LiveOutput(call);
     var text = new Interleaved();
     ExecEvent.Exited end = null;
@@ -104,8 +108,9 @@ final class ShellTool {
   }
 
   private ToolResult background(Call call, SandboxId id) throws InterruptedException {
-    Duration limit = control.execs().atMost(BACKGROUND, true);
-    var setting = new BackgroundLine.Setting(null, Map.of(), limit);
+    BackgroundLine.Setting setting =
+        new BackgroundLine.Setting(null, Map.of(), control.execs().atMost(BACKGROUND, true))
+            .withSecrets(NewSession.secrets(call.arguments()));
     BackgroundLine begun =
         BackgroundLine.start(control.execs(), call.caller(), id, call.text("command"), setting);
     return ToolResult.text(

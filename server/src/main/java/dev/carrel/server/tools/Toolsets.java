@@ -35,6 +35,8 @@ public final class Toolsets {
     if (control.host().enabled()) {
       sets.put("host", HostTools.of(control, sessions));
     }
+    // What would be dropped without a word is refused: who asks for it would believe to have it.
+    sets.values().forEach(tools -> tools.forEach(Toolsets::takeNothingElse));
     var skills = new SkillResources(control.skills());
     return new Catalog(
         sets,
@@ -45,5 +47,9 @@ public final class Toolsets {
         // Which tools and prompts there are is settled when the server starts.
         Set.of(Catalog.Kind.RESOURCES),
         INSTRUCTIONS);
+  }
+
+  private static void takeNothingElse(Tool tool) {
+    tool.info().inputSchema().put("additionalProperties", false);
   }
 }

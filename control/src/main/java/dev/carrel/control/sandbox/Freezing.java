@@ -16,7 +16,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Freezing {
   private static final Logger LOG = LoggerFactory.getLogger(Freezing.class);
-  private static final String CAUSE = "canary";
 
   private final Life life;
   private final SandboxStore store;
@@ -44,7 +43,7 @@ final class Freezing {
         row.tenant(), row.namespace(), Event.SECRET_CANARY, row.id(), Map.of("secret", secret));
     try {
       mark(live, "the canary secret '" + secret + "' was about to leave it");
-      life.pause(row.id(), CAUSE);
+      life.pause(row.id(), Failure.CANARY);
     } catch (SandboxException e) {
       if (e.code() == ErrorCode.NOT_SUPPORTED) {
         end(live, secret);
@@ -60,7 +59,7 @@ final class Freezing {
       life.stop(
           live.id(),
           new Failure(
-              CAUSE,
+              Failure.CANARY,
               "the canary secret '" + secret + "' was about to leave it",
               "look at what ran in it before you start it again"));
     } catch (SandboxException e) {

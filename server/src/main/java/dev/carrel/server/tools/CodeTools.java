@@ -270,7 +270,7 @@ final class CodeTools {
         {"type":"object","required":["session_id"],"properties":{
           "session_id":{"type":"string","minLength":1}}}""",
         any,
-        call -> new SessionReport(control, call.caller()).of(sessions.named(call)));
+        call -> new SessionReport(control, call.caller()).of(new SandboxId(call.text(Sessions.ARGUMENT))));
     add(
         "validate_code",
         "Look at code",

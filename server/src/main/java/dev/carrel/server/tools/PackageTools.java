@@ -60,7 +60,7 @@ final class PackageTools {
   }
 
   private ToolResult install(Call call) throws InterruptedException {
-    var session = new SandboxId(call.text(Sessions.ARGUMENT));
+    SandboxId session = sessions.named(call);
     JsonNode arguments = call.arguments();
     var wanted = new ArrayList<>(Sessions.words(arguments.path("packages")));
     if (arguments.has("package")) {

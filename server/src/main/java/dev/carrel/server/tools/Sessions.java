@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.Control;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
@@ -27,12 +28,27 @@ final class Sessions {
     this.control = control;
   }
 
-  /** The session that a call names, or the caller's usual one, made when there is none. */
+  /**
+   * The session that a call names, started again when it has stopped; or the caller's usual one,
+   * made when there is none.
+   */
   SandboxId named(Call call) throws InterruptedException {
     JsonNode id = call.arguments().path(ARGUMENT);
     return id.isTextual()
-        ? new SandboxId(id.textValue())
+        ? awake(call.caller(), new SandboxId(id.textValue()))
         : control.creates().usual(call.caller(), call.sessionKey()).id();
+  }
+
+  /** That one, started again when it has stopped: its files are kept for who names it. */
+  SandboxId awake(Caller caller, SandboxId id) {
+    Sandbox sandbox = control.sandboxes().get(caller, id);
+    Failure why = sandbox.failure();
+    // What a canary stopped waits for a person to look at it.
+    boolean held = why != null && why.cause().equals(Failure.CANARY);
+    if (sandbox.status() == SandboxStatus.STOPPED && sandbox.restartable() && !held) {
+      control.sandboxes().start(caller, id);
+    }
+    return id;
   }
 
   Sandbox begin(Caller caller, CreateSandbox request) throws InterruptedException {

@@ -28,13 +28,15 @@ final class TransferTools {
         "error":{"type":"string"},"hint":{"type":"string"}}}""";
 
   private final Control control;
+  private final Sessions sessions;
 
-  private TransferTools(Control control) {
+  private TransferTools(Control control, Sessions sessions) {
     this.control = control;
+    this.sessions = sessions;
   }
 
   static List<Tool> of(Control control, Sessions sessions) {
-    var tools = new TransferTools(control);
+    var tools = new TransferTools(control, sessions);
     var failures = new CodeFailures(control, sessions);
     return List.of(
         new CodeTool(
@@ -112,12 +114,15 @@ final class TransferTools {
                 Schemas.of("{\"type\":\"object\"}"),
                 Tool.Effect.CHANGE),
             failures,
-            call -> tools.bridge(call, sessions)));
+            tools::bridge));
   }
 
-  private ToolResult bridge(Call call, Sessions sessions) throws IOException, InterruptedException {
-    SandboxId session = session(call);
+  private ToolResult bridge(Call call) throws IOException, InterruptedException {
+    SandboxId session = sessions.named(call);
     ObjectNode arguments = call.arguments();
+    if (arguments.has("to_session_id")) {
+      sessions.awake(call.caller(), new SandboxId(call.text("to_session_id")));
+    }
     if (!arguments.has("name") && arguments.has("key")) {
       arguments = arguments.deepCopy();
       arguments.set("name", arguments.get("key"));
@@ -132,12 +137,12 @@ final class TransferTools {
     var done =
         control
             .imports()
-            .run(call.caller(), session(call), ImportFiles.parse(Fields.of(call.arguments())));
+            .run(call.caller(), sessions.named(call), ImportFiles.parse(Fields.of(call.arguments())));
     return CodeTool.result(Json.tree(ImportFiles.View.of(done)));
   }
 
-  private ToolResult exports(Call call) {
-    SandboxId session = session(call);
+  private ToolResult exports(Call call) throws InterruptedException {
+    SandboxId session = sessions.named(call);
     var paths = new ArrayList<String>();
     call.arguments().path("files").forEach(file -> paths.add(file.path("source").asText()));
     JsonNode seconds = call.arguments().path("expires_in_seconds");
@@ -167,9 +172,5 @@ final class TransferTools {
       }
     }
     return new ToolResult(blocks, node, false);
-  }
-
-  private static SandboxId session(Call call) {
-    return new SandboxId(call.text(Sessions.ARGUMENT));
   }
 }

@@ -258,6 +258,31 @@ class CodeToolsTest {
     stop(session);
   }
 
+  @Test
+  void aSessionThatWasStoppedIsStartedAgainByWhoNamesIt() {
+    String session = session("python");
+    execute(session, "x = 1; open('kept.txt', 'w').write('kept')");
+    assertThat(server.post("/api/v1/sandboxes/" + session + "/stop").status()).isEqualTo(200);
+    String named = "{\"session_id\":\"%s\"%s}";
+    // Who only looks leaves it as it is.
+    assertThat(
+            mcp.call("inspect_state", named.formatted(session, ""))
+                .at("/structuredContent/status")
+                .asText())
+        .isEqualTo("stopped");
+    JsonNode again = execute(session, "open('kept.txt').read()");
+    assertThat(again.at("/result/text~1plain").asText()).as(again.toString()).isEqualTo("'kept'");
+    assertThat(again.get("hint").asText()).contains("started anew");
+    assertThat(server.post("/api/v1/sandboxes/" + session + "/stop").status()).isEqualTo(200);
+    String files = ",\"files\":[{\"source\":\"kept.txt\"}]";
+    assertThat(
+            mcp.call("export_files", named.formatted(session, files))
+                .at("/structuredContent/success")
+                .asBoolean())
+        .isTrue();
+    stop(session);
+  }
+
   private String session(String language) {
     JsonNode made =
         mcp.call("create_session", "{\"language\":\"%s\"}".formatted(language))

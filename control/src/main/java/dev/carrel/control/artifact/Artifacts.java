@@ -13,11 +13,13 @@ import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.store.Database;
+import dev.carrel.guest.FileEntry;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.FileChange;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -28,6 +30,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +47,7 @@ public final class Artifacts {
   private static final String BELOW = FOLDER + "/";
   private static final String WORKSPACE = Sandbox.WORKSPACE + "/";
   private static final int MAX_IN_MANIFEST = 10_000;
+  private static final Duration CLOCKS = Duration.ofMinutes(1);
   private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
 
   private final Sandboxes sandboxes;
@@ -115,6 +119,61 @@ public final class Artifacts {
     var gathering = new Gathering(sandbox, settings);
     wanted.forEach(gathering::add);
     return keep(sandbox, gathering, principal, exec);
+  }
+
+  /**
+   * Signs what a cell left in the folder of outputs. A cell does not tell what it changed: that is
+   * what has other content than was signed under its name before.
+   *
+   * @param request what it is found by
+   */
+  public Signed left(Caller caller, SandboxId sandbox, ExecId request) {
+    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    try (RunningSandbox.Use _ = running.use()) {
+      var gathering = new Gathering(running, settings);
+      var before = new Before(sandbox);
+      gathering.addUnless(before::unchanged, FOLDER);
+      gathering.found().removeIf(before::same);
+      return keep(running, gathering, caller.nameFor(running.tenant()), request);
+    } catch (SandboxException e) {
+      throw running.explain(e);
+    }
+  }
+
+  /** What was signed of a sandbox, looked up when the first file asks. */
+  private final class Before {
+    private final SandboxId sandbox;
+    private @Nullable Map<String, Artifact> latest;
+
+    Before(SandboxId sandbox) {
+      this.sandbox = sandbox;
+    }
+
+    /** Long before it was signed: what changed lately is read, whatever its clock says. */
+    boolean unchanged(FileEntry entry) {
+      Artifact last = last(Gathering.path(entry));
+      return last != null
+          && last.size() == entry.size()
+          && entry.modified().isBefore(last.signedAt().minus(CLOCKS));
+    }
+
+    boolean same(Gathering.Found found) {
+      Artifact last = last(found.path());
+      return last != null && last.sha256().equals(found.sha256());
+    }
+
+    private @Nullable Artifact last(String path) {
+      Map<String, Artifact> known = latest;
+      if (known == null) {
+        known =
+            database
+                .read(handle -> ArtifactStore.latest(handle, sandbox, MAX_IN_MANIFEST))
+                .stream()
+                .collect(Collectors.toMap(Artifact::path, one -> one));
+        latest = known;
+      }
+      return known.get(path);
+    }
   }
 
   /** Newest first. */

@@ -7,6 +7,7 @@ import dev.carrel.control.files.MediaType;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.guest.FileEntry;
 import dev.carrel.guest.FileListing;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * One look at files of a sandbox, which may be hostile: names, sizes and what a path leads to can
@@ -34,6 +36,7 @@ final class Gathering {
   private final List<Found> found = new ArrayList<>();
   private final List<Skipped> skipped = new ArrayList<>();
   private final Set<String> seen = new HashSet<>();
+  private Predicate<FileEntry> unwanted = _ -> false;
   private final long began = System.nanoTime();
   private long total;
   private boolean truncated;
@@ -53,6 +56,20 @@ final class Gathering {
 
   boolean truncated() {
     return truncated;
+  }
+
+  /** As {@link #add}, without what is known already; nothing when there is no such path. */
+  void addUnless(Predicate<FileEntry> known, String path) {
+    try {
+      sandbox.guest().files().statLink(path);
+    } catch (SandboxException e) {
+      if (e.code() == ErrorCode.FILE_NOT_FOUND) {
+        return;
+      }
+      throw e;
+    }
+    unwanted = known;
+    add(path);
   }
 
   /**
@@ -87,9 +104,14 @@ final class Gathering {
     return over;
   }
 
+  /** Relative to the workspace. */
+  static String path(FileEntry entry) {
+    return entry.path().startsWith("./") ? entry.path().substring(2) : entry.path();
+  }
+
   private void take(FileEntry entry) {
-    String path = entry.path().startsWith("./") ? entry.path().substring(2) : entry.path();
-    if (isOver() || !seen.add(path)) {
+    String path = path(entry);
+    if (isOver() || !seen.add(path) || unwanted.test(entry)) {
       return;
     }
     if (!entry.exact()) {

@@ -8,8 +8,10 @@ import dev.carrel.control.audit.RequestDigest;
 import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.spi.ContextId;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -81,7 +83,18 @@ final class CodeAudit {
         result.context().value(),
         asked.digest(),
         outcome,
-        Map.of("language", result.language().wireName(), "code", asked.request().code()));
+        details(asked.request(), result));
+  }
+
+  private static Map<String, String> details(ExecuteCode request, CodeResult result) {
+    var details = new HashMap<String, String>();
+    details.put("language", result.language().wireName());
+    details.put("code", request.code());
+    ExecId id = request.request();
+    if (id != null) {
+      details.put("request_id", id.value());
+    }
+    return details;
   }
 
   /**

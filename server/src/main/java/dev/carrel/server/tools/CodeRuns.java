@@ -17,6 +17,7 @@ import dev.carrel.server.mcp.Content;
 import dev.carrel.server.mcp.ToolResult;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -35,10 +36,12 @@ final class CodeRuns {
 
   private final Control control;
   private final Sessions sessions;
+  private final LeftFiles left;
 
   CodeRuns(Control control, Sessions sessions) {
     this.control = control;
     this.sessions = sessions;
+    this.left = new LeftFiles(control);
   }
 
   ToolResult execute(Call call) throws InterruptedException {
@@ -77,7 +80,8 @@ final class CodeRuns {
 
   private ToolResult run(Call call, SandboxId id, Language language, boolean kept)
       throws InterruptedException {
-    ExecuteCode request = admitted(call, id, language);
+    ExecId asked = ExecId.random();
+    ExecuteCode request = admitted(call, id, language).withRequest(asked);
     CodeResult result;
     var live = new LiveOutput(call);
     try (CodeStream stream = control.contexts().start(call.caller(), id, request)) {
@@ -86,7 +90,9 @@ final class CodeRuns {
     if (result.cause() == ExecEvent.Cause.SANDBOX_LOST) {
       throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while the code ran");
     }
-    return view(result, kept ? id : null);
+    ObjectNode node = view(result, kept ? id : null).put("request_id", asked.value());
+    node.set("artifacts", left.tell(call, id, asked, kept));
+    return withFigures(node, result.displayOutputs());
   }
 
   private ExecuteCode admitted(Call call, SandboxId id, Language language)
@@ -125,7 +131,7 @@ final class CodeRuns {
     return null;
   }
 
-  private static ToolResult view(CodeResult result, @Nullable SandboxId session) {
+  private static ObjectNode view(CodeResult result, @Nullable SandboxId session) {
     ObjectNode node = Schemas.object().put("success", result.success());
     if (session != null) {
       node.put(Sessions.ARGUMENT, session.value());
@@ -159,7 +165,7 @@ final class CodeRuns {
     if (result.hint() != null) {
       node.put("hint", result.hint());
     }
-    return withFigures(node, result.displayOutputs());
+    return node;
   }
 
   /**
@@ -178,6 +184,7 @@ final class CodeRuns {
                   item.setValue(
                       bundle.textNode(room.cut(item.getValue().textValue(), MAX_RESULT_SHOWN))));
     }
+    told.path("artifacts").forEach(one -> ((ObjectNode) one).remove("content"));
     var words = told.putArray("display_outputs");
     var blocks = new ArrayList<ObjectNode>();
     for (MimeBundle.Item item : outputs) {

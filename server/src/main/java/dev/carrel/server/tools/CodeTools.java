@@ -70,7 +70,8 @@ final class CodeTools {
         Runs code in a session, whose variables, imports and files stay for the next call. Without a \
         session_id it runs once in a fresh sandbox that is removed afterwards; allowed_domains, \
         namespace and secrets are for that one. The value of the last expression comes back as \
-        result, figures as images. There is no network unless it was allowed.""",
+        result, figures as images, files that it leaves in /workspace/outputs as artifacts. There is \
+        no network unless it was allowed.""",
         Tool.Effect.CHANGE,
         """
         {"type":"object","required":["code"],"properties":{
@@ -96,7 +97,8 @@ final class CodeTools {
           "result":{"type":["object","null"]},"error":{"type":["object","string","null"]},
           "display_outputs":{"type":"array"},"exit_code":{"type":"integer"},
           "timed_out":{"type":"boolean"},"truncated":{"type":"boolean"},
-          "state":{"type":"string"},"duration_ms":{"type":"number"},"hint":{"type":"string"}}}""",
+          "state":{"type":"string"},"duration_ms":{"type":"number"},"hint":{"type":"string"},
+          "request_id":{"type":"string"},"artifacts":{"type":"array","items":{"type":"object"}}}}""",
         runs::execute);
     add(
         "execute_terminal",

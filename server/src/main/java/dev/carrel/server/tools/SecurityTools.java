@@ -6,6 +6,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.approval.Approval;
 import dev.carrel.control.approval.AskApproval;
 import dev.carrel.control.artifact.Artifact;
+import dev.carrel.control.artifact.Signed;
 import dev.carrel.control.audit.AuditQuery;
 import dev.carrel.control.audit.AuditRecord;
 import dev.carrel.control.egress.CountedDecision;
@@ -14,6 +15,7 @@ import dev.carrel.control.vault.Secret;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.Tool;
 import dev.carrel.server.mcp.ToolResult;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxId;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,18 +31,20 @@ final class SecurityTools {
           + "{\"type\":\"string\",\"minLength\":1}}}";
 
   private final Control control;
+  private final Sessions sessions;
   private final Approving approving;
   private final CodeFailures failures;
   private final List<Tool> tools = new ArrayList<>();
 
-  private SecurityTools(Control control, CodeFailures failures) {
+  private SecurityTools(Control control, Sessions sessions, CodeFailures failures) {
     this.control = control;
+    this.sessions = sessions;
     this.approving = new Approving(control.approvals());
     this.failures = failures;
   }
 
   static List<Tool> of(Control control, Sessions sessions) {
-    var all = new SecurityTools(control, new CodeFailures(control, sessions));
+    var all = new SecurityTools(control, sessions, new CodeFailures(control, sessions));
     all.addNetwork();
     all.addRecords();
     return List.copyOf(all.tools);
@@ -152,9 +156,17 @@ final class SecurityTools {
     add(
         "get_artifacts",
         "List artifacts",
-        "Lists the signed files of a session with their digests.",
-        Tool.Effect.READ,
-        OF_SESSION,
+        """
+        Lists the signed files of a session with their digests: what code and commands left in \
+        /workspace/outputs. With paths: signs these files, or the files of these folders, as they \
+        are now.""",
+        Tool.Effect.SET,
+        """
+        {"type":"object","required":["session_id"],"properties":{
+          "session_id":{"type":"string","minLength":1},
+          "request_id":{"type":"string","minLength":1,"description":"Of execute_code: only what that run left"},
+          "paths":{"type":"array","minItems":1,"maxItems":100,"items":{"type":"string","minLength":1},
+            "description":"In /workspace"}}}""",
         this::artifacts);
     add(
         "sandbox_stats",
@@ -205,20 +217,26 @@ final class SecurityTools {
     return CodeTool.result(node);
   }
 
-  private ToolResult artifacts(Call call) {
+  private ToolResult artifacts(Call call) throws InterruptedException {
     ObjectNode node = Schemas.object();
     var array = node.putArray("artifacts");
+    SandboxId session = session(call);
+    JsonNode paths = call.arguments().path("paths");
+    if (paths.isArray()) {
+      Signed signed =
+          control.artifacts().sign(call.caller(), sessions.named(call), Sessions.words(paths));
+      signed.artifacts().forEach(one -> array.add(LeftFiles.view(one)));
+      signed
+          .skipped()
+          .forEach(one -> array.addObject().put("name", one.path()).put("reason", one.reason()));
+      return CodeTool.result(node.put("truncated", signed.truncated()));
+    }
+    String request = call.arguments().path("request_id").textValue();
+    ExecId left = request == null ? null : new ExecId(request);
     List<Artifact> newest =
-        control.artifacts().list(call.caller(), session(call), null, MAX_LISTED + 1);
+        control.artifacts().list(call.caller(), session, left, MAX_LISTED + 1);
     for (Artifact one : newest.subList(0, Math.min(newest.size(), MAX_LISTED))) {
-      array
-          .addObject()
-          .put("name", one.path())
-          .put("sha256", one.sha256())
-          .put("size", one.size())
-          .put("mime", one.mime())
-          .put("signature", one.signature())
-          .put("uri", SandboxResources.uri(one.sandbox(), "workspace/" + one.path()));
+      array.add(LeftFiles.view(one));
     }
     return CodeTool.result(node.put("truncated", newest.size() > MAX_LISTED));
   }

@@ -22,6 +22,7 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import dev.carrel.spi.Text;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -91,6 +92,7 @@ final class CodeRuns {
       throw new SandboxException(ErrorCode.SANDBOX_GONE, "the sandbox ended while the code ran");
     }
     ObjectNode node = view(result, kept ? id : null).put("request_id", asked.value());
+    cut(node, call.arguments().path(NewSession.LIMITED).path("max_output_bytes"));
     node.set("artifacts", left.tell(call, id, asked, kept));
     return withFigures(node, result.displayOutputs());
   }
@@ -128,7 +130,22 @@ final class CodeRuns {
         return Duration.ofMillis(Math.max(1, Math.round(seconds.doubleValue() * 1000)));
       }
     }
-    return null;
+    JsonNode limits = arguments.path(NewSession.LIMITED);
+    return limits.isObject() ? timeout(limits) : null;
+  }
+
+  /** Cut where the caller wants no more; both streams count for themselves. */
+  private static void cut(ObjectNode node, JsonNode max) {
+    for (String stream : List.of("stdout", "stderr")) {
+      byte[] bytes = node.path(stream).asText().getBytes(StandardCharsets.UTF_8);
+      if (max.isNumber() && bytes.length > max.longValue()) {
+        int end = max.intValue();
+        while (end > 0 && (bytes[end] & 0xC0) == 0x80) {
+          end--;
+        }
+        node.put(stream, new String(bytes, 0, end, StandardCharsets.UTF_8)).put("truncated", true);
+      }
+    }
   }
 
   private static ObjectNode view(CodeResult result, @Nullable SandboxId session) {

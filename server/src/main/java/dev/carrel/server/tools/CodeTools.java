@@ -69,7 +69,7 @@ final class CodeTools {
         """
         Runs code in a session, whose variables, imports and files stay for the next call. Without a \
         session_id it runs once in a fresh sandbox that is removed afterwards; allowed_domains, \
-        namespace and secrets are for that one. The value of the last expression comes back as \
+        namespace, secrets, image and the limits of memory, CPU and processes are for that one. The value of the last expression comes back as \
         result, figures as images, files that it leaves in /workspace/outputs as artifacts. There is \
         no network unless it was allowed.""",
         Tool.Effect.CHANGE,
@@ -88,7 +88,7 @@ final class CodeTools {
                 .formatted(
                     Schemas.seconds(control.contexts().maxTimeout()),
                     Schemas.seconds(control.contexts().defaultTimeout()))
-            + NewSession.INPUT
+            + NewSession.INPUT_OF_RUN
             + "}}",
         """
         {"type":"object","required":["success"],"properties":{

@@ -40,11 +40,7 @@ final class SessionReport {
     if (sandbox.failure() != null) {
       node.put("failure", sandbox.failure().cause() + ": " + sandbox.failure().message());
     }
-    node.putObject("limits")
-        .put("memory_mb", sandbox.limits().memory().mebibytes())
-        .put("cpu_cores", sandbox.limits().cpus())
-        .put("disk_mb", sandbox.limits().disk().mebibytes())
-        .put("processes", sandbox.limits().pids());
+    node.set("limits", limits(sandbox));
     node.putObject("usage")
         .put("memory_bytes", usage.usage().memoryBytes())
         .put("cpu_ms", usage.usage().cpuNanos() / 1_000_000)
@@ -68,5 +64,13 @@ final class SessionReport {
           .put("running", exec.running());
     }
     return node;
+  }
+
+  static ObjectNode limits(Sandbox sandbox) {
+    return Schemas.object()
+        .put("memory_mb", sandbox.limits().memory().mebibytes())
+        .put("cpu_cores", sandbox.limits().cpus())
+        .put("disk_mb", sandbox.limits().disk().mebibytes())
+        .put("processes", sandbox.limits().pids());
   }
 }

@@ -29,7 +29,9 @@ public final class Toolsets {
     code.addAll(PackageTools.of(control, sessions));
     sets.put("code", code);
     sets.put("files", FileTools.of(control, sessions));
-    sets.put("security", SecurityTools.of(control, sessions));
+    var security = new ArrayList<>(SecurityTools.of(control, sessions));
+    security.addAll(LimitTools.of(control, sessions));
+    sets.put("security", security);
     sets.put("web", WebTools.of(control));
     sets.put("skills", SkillTools.of(control, sessions));
     if (control.host().enabled()) {

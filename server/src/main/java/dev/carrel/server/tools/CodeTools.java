@@ -69,7 +69,7 @@ final class CodeTools {
         """
         Runs code in a session, whose variables, imports and files stay for the next call. Without a \
         session_id it runs once in a fresh sandbox that is removed afterwards; allowed_domains, \
-        namespace, secrets, image and the limits of memory, CPU and processes are for that one. The value of the last expression comes back as \
+        presets, namespace, secrets, image and the limits of memory, CPU and processes are for that one. The value of the last expression comes back as \
         result, figures as images, files that it leaves in /workspace/outputs as artifacts. There is \
         no network unless it was allowed.""",
         Tool.Effect.CHANGE,
@@ -169,7 +169,8 @@ final class CodeTools {
         """
         {"type":"object","properties":{
           "language":{"type":"string","enum":["python","node","r","bash","shell"],"default":"python"},
-          "dependencies":{"type":"object","description":"Packages to install, by name: a version, bounds such as \\">=1,<2\\" for pip, or \\"\\" for any",
+          "dependencies":{"type":"object","description":
+            "Packages to install, by name: a version, bounds such as \\">=1,<2\\" for pip, or \\"\\" for any. The package index need not be allowed",
             "additionalProperties":{"type":["string","number","null"]}},
         """
             + NewSession.INPUT
@@ -212,11 +213,7 @@ final class CodeTools {
         node.put("isolation", made.isolation().strength().name().toLowerCase(Locale.ROOT));
       }
       if (packages.any()) {
-        Installation done =
-            control.packages().install(call.caller(), made.id(), packages.request());
-        if (!done.success()) {
-          throw packages.failed(done.exec());
-        }
+        Installation done = packages.install(control, call.caller(), made);
         node.put("stderr", done.exec().stderr().text());
       }
       ready = true;

@@ -10,12 +10,15 @@ import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What a sandbox that a call begins is to have, by the arguments of that call. */
 final class NewSession {
   private static final String SANDBOX =
       """
       "allowed_domains":{"type":"array","items":{"type":"string"},"description":"Hosts it may reach"},
+      "presets":{"type":"array","maxItems":16,"items":{"type":"string","minLength":1},
+        "description":"Sets of hosts that it may reach; packages: what the package managers use"},
       "namespace":{"type":"string","description":"Label whose rules hold for it, and whose secrets it can have"},
       "secrets":{"type":"array","maxItems":64,"items":{"type":"string","minLength":1},
         "description":"Names of secrets of its namespace that its processes get as variables"},
@@ -42,7 +45,7 @@ final class NewSession {
 
   static final String LIMITED = "resource_limits";
   private static final CreateSandbox.Size USUAL = new CreateSandbox.Size(null, null, null, null);
-  private static final List<String> OF_ITS_OWN = List.of("allowed_domains", "secrets");
+  private static final List<String> OF_ITS_OWN = List.of("allowed_domains", "presets", "secrets");
 
   private NewSession() {}
 
@@ -56,9 +59,9 @@ final class NewSession {
     if (image != null) {
       request = request.withImage(image);
     }
-    List<String> domains = Sessions.words(arguments.path("allowed_domains"));
-    if (!domains.isEmpty()) {
-      request = request.withNetwork(CreateSandbox.Network.of(policy(domains)));
+    Policy policy = policy(arguments);
+    if (policy.opens()) {
+      request = request.withNetwork(CreateSandbox.Network.of(policy));
     }
     String namespace = arguments.path("namespace").textValue();
     return namespace == null ? request : request.withNamespace(namespace);
@@ -81,9 +84,12 @@ final class NewSession {
     return Sessions.words(arguments.path("secrets")).toArray(String[]::new);
   }
 
-  private static Policy policy(List<String> domains) {
+  private static Policy policy(JsonNode arguments) {
+    List<String> domains = Sessions.words(arguments.path("allowed_domains"));
     try {
-      return Policy.NOTHING.withAllow(domains.stream().map(Rule::parse).toList());
+      return Policy.NOTHING
+          .withAllow(domains.stream().map(Rule::parse).toList())
+          .withPresets(Set.copyOf(Sessions.words(arguments.path("presets"))));
     } catch (IllegalArgumentException e) {
       throw SandboxException.invalid("allowed_domains", String.valueOf(e.getMessage()));
     }

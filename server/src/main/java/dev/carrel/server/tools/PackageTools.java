@@ -3,12 +3,14 @@ package dev.carrel.server.tools;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.Control;
 import dev.carrel.control.packages.InstallPackages;
+import dev.carrel.control.packages.Installation;
 import dev.carrel.control.packages.PackageClient;
 import dev.carrel.server.http.Json;
 import dev.carrel.server.mcp.Call;
 import dev.carrel.server.mcp.Tool;
 import dev.carrel.server.mcp.ToolResult;
 import dev.carrel.server.rest.PackageRoutes;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -17,6 +19,10 @@ import java.util.List;
 
 /** Packages into sessions. */
 final class PackageTools {
+  private static final String WAY_OUT =
+      "ask a person for the host with request_egress (tools of the set security), or begin a"
+          + " session with presets [\"packages\"]";
+
   private final Control control;
   private final Sessions sessions;
 
@@ -72,9 +78,16 @@ final class PackageTools {
             ? usual(sessions.language(call.caller(), session))
             : PackageClient.parse(manager);
     var request = new InstallPackages(client, wanted, arguments.path("scripts").asBoolean());
-    return CodeTool.result(
-        Json.tree(
-            PackageRoutes.View.of(control.packages().install(call.caller(), session, request))));
+    return CodeTool.result(Json.tree(PackageRoutes.View.of(install(call, session, request))));
+  }
+
+  private Installation install(Call call, SandboxId session, InstallPackages request)
+      throws InterruptedException {
+    try {
+      return control.packages().install(call.caller(), session, request);
+    } catch (SandboxException e) {
+      throw e.code() == ErrorCode.FORBIDDEN ? e.withHint(WAY_OUT) : e;
+    }
   }
 
   static PackageClient usual(Language language) {

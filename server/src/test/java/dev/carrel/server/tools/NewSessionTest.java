@@ -7,6 +7,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import dev.carrel.server.mcp.McpClient;
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -77,7 +80,10 @@ class NewSessionTest {
     String session = session("{\"namespace\":\"later-lab\"}");
     for (String late :
         new String[] {
-          "\"secrets\":[\"A\"]", "\"allowed_domains\":[\"example.com\"]", "\"namespace\":\"other\""
+          "\"secrets\":[\"A\"]",
+          "\"allowed_domains\":[\"example.com\"]",
+          "\"presets\":[\"packages\"]",
+          "\"namespace\":\"other\""
         }) {
       assertThat(
               mcp.error(
@@ -117,6 +123,30 @@ class NewSessionTest {
             "execute_code",
             "{\"code\":\"print(math.sqrt(4))\",\"validate\":\"reject\",\"auto_fix\":true}");
     assertThat(fixed.get("stdout").asText()).as(fixed.toString()).isEqualTo("2.0\n");
+  }
+
+  @Test
+  void aSessionReachesThePresetsThatItWasBegunWith() {
+    String session = session("{\"presets\":[\"packages\"],\"allowed_domains\":[\"a.example\"]}");
+    JsonNode policy = server.get("/api/v1/sandboxes/" + session + "/egress").json().get("policy");
+    assertThat(policy.get("presets").toString()).isEqualTo("[\"packages\"]");
+    assertThat(policy.get("allow").toString()).contains("a.example");
+    assertThat(mcp.error("create_session", "{\"presets\":[\"everything\"]}"))
+        .contains("there is no such preset", "packages");
+  }
+
+  @Test
+  void aRefusedDependencyNamesNoSessionThatIsGone() {
+    SandboxId gone = SandboxId.random();
+    SandboxException told =
+        Dependencies.refused(
+            new SandboxException(
+                    ErrorCode.FORBIDDEN,
+                    "the policy of sandbox " + gone + " does not let r reach a.example:443")
+                .withHint("allow it first: carrel egress set " + gone + " --preset packages"),
+            gone);
+    assertThat(told.message()).contains("a.example").doesNotContain(gone.value());
+    assertThat(told.hint().orElseThrow()).contains("create_session").doesNotContain(gone.value());
   }
 
   private String secretIn(String namespace) {

@@ -75,6 +75,10 @@ public record ControlSettings(
     return with(draft -> draft.execs = newExecs);
   }
 
+  public ControlSettings withContexts(ContextSettings newContexts) {
+    return with(draft -> draft.contexts = newContexts);
+  }
+
   public ControlSettings withFiles(FileSettings newFiles) {
     return with(draft -> draft.files = newFiles);
   }
@@ -132,7 +136,7 @@ public record ControlSettings(
     private SandboxSettings sandboxes;
     private PoolSettings pools;
     private ExecSettings execs;
-    private final ContextSettings contexts;
+    private ContextSettings contexts;
     private FileSettings files;
     private KeySettings keys;
     private QueueSettings queue;

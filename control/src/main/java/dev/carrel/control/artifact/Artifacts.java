@@ -166,9 +166,7 @@ public final class Artifacts {
       Map<String, Artifact> known = latest;
       if (known == null) {
         known =
-            database
-                .read(handle -> ArtifactStore.latest(handle, sandbox, MAX_IN_MANIFEST))
-                .stream()
+            database.read(handle -> ArtifactStore.latest(handle, sandbox, MAX_IN_MANIFEST)).stream()
                 .collect(Collectors.toMap(Artifact::path, one -> one));
         latest = known;
       }

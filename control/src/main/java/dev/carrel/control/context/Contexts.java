@@ -104,16 +104,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   public Context create(Caller caller, SandboxId sandbox, CreateContext request)
       throws InterruptedException {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
-    SandboxContexts box = box(sandbox);
-    LiveContext context = box.add(request);
+    LiveContext context = box(sandbox).add(request);
     context.takeTurn(settings.maxQueued());
-    try {
-      startKernel(caller, running, box, context, null);
-      save(context);
-      return context.snapshot();
-    } finally {
-      context.endTurn();
-    }
+    return started(caller, running, context);
   }
 
   public List<Context> list(Caller caller, SandboxId sandbox) {
@@ -161,11 +154,22 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       old.end();
     }
     context.takeTurn(settings.maxQueued());
+    // A cell that waited may have started a fresh one already: that one is as good.
+    return started(caller, running, context);
+  }
+
+  /** Has the interpreter ready that code of this language runs in when it names none. */
+  public Context open(Caller caller, SandboxId id, Language language) throws InterruptedException {
+    RunningSandbox running = sandboxes.requireRunning(caller, id);
+    return started(caller, running, takeTurn(id, ExecuteCode.of(language, "")));
+  }
+
+  private Context started(Caller caller, RunningSandbox running, LiveContext context)
+      throws InterruptedException {
     try {
-      // A cell that waited may have started a fresh one already: that one is as good.
       Kernel now = context.kernel();
       if (now == null || !now.alive()) {
-        startKernel(caller, running, box(sandbox), context, null);
+        startKernel(caller, running, box(running.id()), context, null);
       }
       save(context);
       return context.snapshot();
@@ -245,8 +249,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
 
   @Override
   public void ended(SandboxId id) {
-    // Each kernel notices by itself that its guest is gone; the next machine must not wait for
-    // that.
+    // Each kernel notices by itself that its guest is gone; the next machine must not wait.
     warmKernels.forget(id);
     SandboxContexts box = boxes.get(id);
     if (box != null) {
@@ -344,8 +347,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     long asked = System.nanoTime();
     Duration timeout = settings.check(request);
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
-    SandboxContexts box = box(sandbox);
-    LiveContext context = takeTurn(box, sandbox, request);
+    LiveContext context = takeTurn(sandbox, request);
     boolean begun = false;
     // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
     try (Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
@@ -359,7 +361,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       if (kernel == null || !kernel.alive()) {
         note = context.everStarted() ? RESTARTED : null;
         var first = keyed ? null : new KernelStarts.First(id, request.code());
-        kernel = startKernel(caller, running, box, context, first);
+        kernel = startKernel(caller, running, box(sandbox), context, first);
       }
       if (keyed) {
         // Whoever is refused may ask again with that key: then nothing must have run.
@@ -425,10 +427,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
             });
   }
 
-  private LiveContext takeTurn(SandboxContexts box, SandboxId sandbox, ExecuteCode request)
-      throws InterruptedException {
+  private LiveContext takeTurn(SandboxId sandbox, ExecuteCode request) throws InterruptedException {
     while (true) {
-      LiveContext context = context(box, sandbox, request);
+      LiveContext context = context(box(sandbox), sandbox, request);
       try {
         context.takeTurn(settings.maxQueued());
         return context;

@@ -1,11 +1,13 @@
 package dev.carrel.server.tools;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.control.Control;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.image.Image;
 import dev.carrel.control.packages.Installation;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
@@ -69,9 +71,9 @@ final class CodeTools {
         """
         Runs code in a session, whose variables, imports and files stay for the next call. Without a \
         session_id it runs once in a fresh sandbox that is removed afterwards; allowed_domains, \
-        presets, namespace, secrets, image and the limits of memory, CPU and processes are for that one. The value of the last expression comes back as \
-        result, figures as images, files that it leaves in /workspace/outputs as artifacts. There is \
-        no network unless it was allowed.""",
+        presets, namespace, secrets, image and the limits of memory, CPU and processes are for that \
+        one. The value of the last expression comes back as result, figures as images, files that it \
+        leaves in /workspace/outputs as artifacts. There is no network unless it was allowed.""",
         Tool.Effect.CHANGE,
         """
         {"type":"object","required":["code"],"properties":{
@@ -216,6 +218,8 @@ final class CodeTools {
         Installation done = packages.install(control, call.caller(), made);
         node.put("stderr", done.exec().stderr().text());
       }
+      // After the packages, which an interpreter would not see that began before them.
+      control.contexts().open(call.caller(), made.id(), language);
       ready = true;
       return CodeTool.result(node);
     } finally {
@@ -255,7 +259,9 @@ final class CodeTools {
     add(
         "list_runtimes",
         "List runtimes",
-        "Tells which languages and which kinds of isolation there are.",
+        """
+        Tells which languages a session can have, by default and on each image, and which kinds of \
+        isolation there are.""",
         Tool.Effect.READ,
         none,
         any,
@@ -269,7 +275,9 @@ final class CodeTools {
         {"type":"object","required":["session_id"],"properties":{
           "session_id":{"type":"string","minLength":1}}}""",
         any,
-        call -> new SessionReport(control, call.caller()).of(new SandboxId(call.text(Sessions.ARGUMENT))));
+        call ->
+            new SessionReport(control, call.caller())
+                .of(new SandboxId(call.text(Sessions.ARGUMENT))));
     add(
         "validate_code",
         "Look at code",
@@ -307,9 +315,15 @@ final class CodeTools {
 
   private ToolResult runtimes() {
     ObjectNode node = Schemas.object();
-    var languages = node.putArray("languages");
-    for (Language language : Language.values()) {
-      languages.add(language.wireName());
+    String usual = control.settings().sandboxes().defaultImage();
+    tell(control.images().get(usual), node.putArray("languages"));
+    var images = node.putArray("images");
+    ObjectNode languages = node.putObject("image_languages");
+    for (Image image : control.images().list()) {
+      if (image.usable()) {
+        images.add(image.name());
+        tell(image, languages.putArray(image.name()));
+      }
     }
     var engines = node.putArray("engines");
     for (Capabilities engine : control.engines().capabilities()) {
@@ -319,9 +333,11 @@ final class CodeTools {
           .put("usable", engine.usable())
           .put("isolation", engine.isolation().strength().name().toLowerCase(Locale.ROOT));
     }
-    var images = node.putArray("images");
-    control.sandboxes().images().stream().sorted().forEach(images::add);
     return CodeTool.result(node);
+  }
+
+  private static void tell(Image image, ArrayNode languages) {
+    image.languages().stream().sorted().map(Language::wireName).forEach(languages::add);
   }
 
   private ToolResult validate(Call call) throws InterruptedException {

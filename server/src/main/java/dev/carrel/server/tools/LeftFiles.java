@@ -49,6 +49,9 @@ final class LeftFiles {
     for (Signed.Skipped one : signed.skipped()) {
       told.addObject().put("name", one.path()).put("reason", one.reason());
     }
+    if (signed.truncated()) {
+      told.addObject().put("name", "outputs").put("reason", "there is more than is signed at once");
+    }
     return told;
   }
 
@@ -57,8 +60,7 @@ final class LeftFiles {
     try {
       return control.artifacts().left(call.caller(), id, request);
     } catch (SandboxException e) {
-      return new Signed(
-          List.of(), List.of(new Signed.Skipped("outputs", e.message())), false);
+      return new Signed(List.of(), List.of(new Signed.Skipped("outputs", e.message())), false);
     }
   }
 

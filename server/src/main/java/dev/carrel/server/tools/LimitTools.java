@@ -13,14 +13,14 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What sessions may use. */
 final class LimitTools {
   private static final Set<String> TOLD =
-      Set.of(
-          "memory_mb", "cpu_cores", "pids", "max_memory_mb", "max_cpu_cores", "max_pids");
+      Set.of("memory_mb", "cpu_cores", "pids", "max_memory_mb", "max_cpu_cores", "max_pids");
 
   private final Control control;
 
@@ -89,7 +89,7 @@ final class LimitTools {
   }
 
   private static void put(
-      LinkedHashMap<String, @Nullable Object> changes, String name, @Nullable Object value) {
+      Map<String, @Nullable Object> changes, String name, @Nullable Object value) {
     if (value != null) {
       changes.put(name, value);
     }

@@ -104,7 +104,8 @@ final class NewSession {
     refuseIf(image != null && !image.equals(session.image()), "image");
     if (!size(arguments.path(LIMITED)).equals(USUAL)) {
       throw SandboxException.invalid(LIMITED, "those of a session are its own")
-          .withHint("set_resource_limits changes them; timeout_seconds and max_output_bytes may stay");
+          .withHint(
+              "set_resource_limits changes them; timeout_seconds and max_output_bytes may stay");
     }
     String namespace = arguments.path("namespace").textValue();
     if (namespace != null && !Namespace.of(namespace).equals(session.namespace())) {

@@ -233,8 +233,7 @@ final class SecurityTools {
     }
     String request = call.arguments().path("request_id").textValue();
     ExecId left = request == null ? null : new ExecId(request);
-    List<Artifact> newest =
-        control.artifacts().list(call.caller(), session, left, MAX_LISTED + 1);
+    List<Artifact> newest = control.artifacts().list(call.caller(), session, left, MAX_LISTED + 1);
     for (Artifact one : newest.subList(0, Math.min(newest.size(), MAX_LISTED))) {
       array.add(LeftFiles.view(one));
     }

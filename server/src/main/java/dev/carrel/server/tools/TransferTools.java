@@ -137,7 +137,10 @@ final class TransferTools {
     var done =
         control
             .imports()
-            .run(call.caller(), sessions.named(call), ImportFiles.parse(Fields.of(call.arguments())));
+            .run(
+                call.caller(),
+                sessions.named(call),
+                ImportFiles.parse(Fields.of(call.arguments())));
     return CodeTool.result(Json.tree(ImportFiles.View.of(done)));
   }
 

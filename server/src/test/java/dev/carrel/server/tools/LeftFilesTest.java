@@ -28,14 +28,17 @@ class LeftFilesTest {
 
   @Test
   void aRunOfItsOwnBringsWhatItLeft() {
-    JsonNode result = mcp.call("execute_code", "{\"code\":" + McpClient.quoted(write("left")) + "}");
+    JsonNode result =
+        mcp.call("execute_code", "{\"code\":" + McpClient.quoted(write("left")) + "}");
     JsonNode told = result.get("structuredContent");
     JsonNode left = told.at("/artifacts/0");
     assertThat(left.get("name").asText()).as(told.toString()).isEqualTo("outputs/a.txt");
     assertThat(left.get("sha256").asText()).isEqualTo(DIGEST);
     assertThat(left.get("size").asInt()).isEqualTo(4);
     assertThat(left.get("signature").asText()).isNotEmpty();
-    assertThat(Base64.getDecoder().decode(left.get("content").asText())).asString().isEqualTo("left");
+    assertThat(Base64.getDecoder().decode(left.get("content").asText()))
+        .asString()
+        .isEqualTo("left");
     assertThat(told.get("request_id").asText()).isNotEmpty();
     assertThat(result.at("/content/0/text").asText()).contains(DIGEST).doesNotContain("bGVmdA");
   }
@@ -52,8 +55,7 @@ class LeftFilesTest {
 
   @Test
   void aSessionListsWhatItsRunsLeftOnce() {
-    String session =
-        mcp.call("create_session", "{}").at("/structuredContent/session_id").asText();
+    String session = mcp.call("create_session", "{}").at("/structuredContent/session_id").asText();
     JsonNode first = execute(session, write("left"));
     assertThat(first.at("/artifacts/0/uri").asText()).startsWith("carrel://sandboxes/" + session);
     assertThat(first.at("/artifacts/0").has("content")).isFalse();
@@ -76,7 +78,9 @@ class LeftFilesTest {
 
   private static String write(String text) {
     return "import os\nos.makedirs('outputs', exist_ok=True)\n"
-        + "with open('outputs/a.txt', 'w') as f: f.write('" + text + "')";
+        + "with open('outputs/a.txt', 'w') as f: f.write('"
+        + text
+        + "')";
   }
 
   private JsonNode execute(String session, String code) {

@@ -77,14 +77,12 @@ class LimitToolsTest {
     assertThat(server.post("/api/v1/sandboxes/" + session + "/stop").status()).isEqualTo(200);
     JsonNode set =
         security.call(
-            "set_resource_limits",
-            "{\"session_id\":\"%s\",\"max_ram_mb\":768}".formatted(session));
+            "set_resource_limits", "{\"session_id\":\"%s\",\"max_ram_mb\":768}".formatted(session));
     assertThat(set.at("/structuredContent/limits/memory_mb").asInt())
         .as(set.toString())
         .isEqualTo(768);
     assertThat(state(session).at("/limits/memory_mb").asInt()).isEqualTo(768);
-    assertThat(
-            security.error("set_resource_limits", "{\"session_id\":\"%s\"}".formatted(session)))
+    assertThat(security.error("set_resource_limits", "{\"session_id\":\"%s\"}".formatted(session)))
         .contains("max_processes");
   }
 

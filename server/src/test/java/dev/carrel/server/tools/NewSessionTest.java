@@ -17,8 +17,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(SharedServer.class)
 class NewSessionTest {
   private static final String VALUE = "a-value-for-one-session";
-  private static final String READ =
-      "import os\nv = os.environ['SESSION_KEY']\nprint(len(v), v)";
+  private static final String READ = "import os\nv = os.environ['SESSION_KEY']\nprint(len(v), v)";
   private static final String SEEN = VALUE.length() + " ***REDACTED***\n";
 
   private final LiveServer server;
@@ -59,19 +58,18 @@ class NewSessionTest {
   @Test
   void aCommandHasTheSecretsThatItNames() throws Exception {
     String session = session("{\"namespace\":\"%s\"}".formatted(secretIn("command-lab")));
-    String arguments =
-        "{\"session_id\":\"%s\",\"secrets\":[\"SESSION_KEY\"],\"command\":\"%s\"%s}";
+    String arguments = "{\"session_id\":\"%s\",\"secrets\":[\"SESSION_KEY\"],\"command\":\"%s\"%s}";
     String line = "echo ${#SESSION_KEY} $SESSION_KEY";
     assertThat(done("execute_terminal", arguments, session, line, "").get("stdout").asText())
         .isEqualTo(SEEN);
     assertThat(mcp.text("Bash", arguments.formatted(session, line, ""))).isEqualTo(SEEN);
     mcp.text(
         "Bash",
-        arguments.formatted(session, line + " > seen.part; mv seen.part seen", ",\"run_in_background\":true"));
+        arguments.formatted(
+            session, line + " > seen.part; mv seen.part seen", ",\"run_in_background\":true"));
     String wait = "until test -e seen; do sleep 0.05; done; cat seen";
     assertThat(
-            mcp.text(
-                "Bash", "{\"session_id\":\"%s\",\"command\":\"%s\"}".formatted(session, wait)))
+            mcp.text("Bash", "{\"session_id\":\"%s\",\"command\":\"%s\"}".formatted(session, wait)))
         .isEqualTo(SEEN);
   }
 

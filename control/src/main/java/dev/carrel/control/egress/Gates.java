@@ -395,6 +395,11 @@ public final class Gates implements WayOut, AutoCloseable {
     return presets;
   }
 
+  @Override
+  public long moved(SandboxId id) {
+    return use(id).map(use -> use.sent() + use.received()).orElse(0L);
+  }
+
   /** How much went through; empty when the sandbox has no machine. */
   Optional<EgressStore.Use> use(SandboxId id) {
     return Optional.ofNullable(open.get(id)).map(Opened::use);

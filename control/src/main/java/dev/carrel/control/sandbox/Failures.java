@@ -53,7 +53,8 @@ final class Failures {
     return new Failure(
         "idle",
         "it was not used for " + timeout.toSeconds() + " s",
-        "give it a larger idle_timeout_seconds if that is too short");
+        "give it a larger idle_timeout_seconds if that is too short; a command that is to keep it"
+            + " alive while it waits is run in the background, not with & or nohup");
   }
 
   static Failure maxLife(Duration life) {

@@ -76,9 +76,9 @@ final class Life {
     this.freezing = new Freezing(this, store, events);
   }
 
-  /** What commands need to know of the network. */
-  Map<String, String> networkEnvironment() {
-    return wayOut.environment();
+  /** From its machines to the network. */
+  WayOut wayOut() {
+    return wayOut;
   }
 
   /** The time by which lives are measured. */

@@ -80,6 +80,7 @@ public final class RunningSandbox {
   private volatile long workedMillis;
   private long sampledMillis;
   private long sampledCpu;
+  private long sampledMoved;
   private @Nullable Instant announced;
 
   RunningSandbox(Sandbox row, Machine machine, Life life) {
@@ -89,7 +90,7 @@ public final class RunningSandbox {
     this.life = life;
     this.before = row.counters();
     this.redaction = new Redaction(secret -> life.freezing().tripped(this, secret));
-    this.network = proxy(machine.proxyPort(), life.networkEnvironment());
+    this.network = proxy(machine.proxyPort(), life.wayOut().environment());
     this.environment = environment(network, row.envVars());
     // The clock may have been set back since the row was written: a use to come would last long.
     this.lastActivityMillis =
@@ -461,8 +462,8 @@ public final class RunningSandbox {
   }
 
   /**
-   * Whether its processes have used the CPU lately, though nobody asked; true also until that is
-   * known. For one thread, which asks from time to time.
+   * Whether its processes have used the CPU or the network lately, though nobody asked; true also
+   * until that is known. For one thread, which asks from time to time.
    */
   boolean works() {
     long now = life.now().toEpochMilli();
@@ -472,10 +473,13 @@ public final class RunningSandbox {
     }
     long cpu = machine.usage().cpuNanos();
     long used = cpu - sampledCpu;
+    long moved = life.wayOut().moved(id());
+    boolean talks = moved != sampledMoved;
     boolean comparable = elapsed < SAMPLE.toMillis() * 10;
     sampledMillis = now;
     sampledCpu = cpu;
-    if (comparable && used > elapsed * WORK_NANOS_PER_MILLI) {
+    sampledMoved = moved;
+    if (comparable && (talks || used > elapsed * WORK_NANOS_PER_MILLI)) {
       workedMillis = now;
       return true;
     }

@@ -26,6 +26,9 @@ public interface WayOut extends SandboxListener {
   /** What commands in every sandbox get to know beside the address of the proxy. */
   Map<String, String> environment();
 
+  /** How many bytes went through it, both ways; compared before and after. */
+  long moved(SandboxId id);
+
   void close(SandboxId id);
 
   @Override

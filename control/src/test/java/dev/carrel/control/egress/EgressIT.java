@@ -20,8 +20,10 @@ import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.OnIdle;
 import dev.carrel.control.sandbox.PoolSettings;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.egress.Decision;
 import dev.carrel.egress.Host;
 import dev.carrel.egress.Policy;
@@ -41,6 +43,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -232,6 +236,67 @@ final class EgressIT {
 
     assertThat(curl(sandbox.id(), url() + "x".repeat(600))).contains("egress_budget");
     assertThat(curl(sandbox.id(), url())).contains("egress_budget");
+  }
+
+  @Test
+  void whatComesThroughTheProxyKeepsASandboxAlive() throws Exception {
+    var enough = new CountDownLatch(1);
+    server.createContext(
+        "/slow",
+        exchange -> {
+          try (exchange) {
+            exchange.sendResponseHeaders(200, 0);
+            do {
+              exchange.getResponseBody().write('.');
+              exchange.getResponseBody().flush();
+            } while (!enough.await(200, TimeUnit.MILLISECONDS));
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
+    fixture =
+        new ControlFixture(
+            "process",
+            settings ->
+                pinned(
+                    settings.withSandboxes(
+                        settings
+                            .sandboxes()
+                            .withWatch(Duration.ofDays(1), Duration.ofMillis(50)))));
+    Sandbox reading = brief("/usr/bin/curl -s -m 60 " + url().replace("/x", "/slow"));
+    Sandbox waiting = brief("sleep 60");
+
+    eventually(() -> status(waiting) == SandboxStatus.STOPPED);
+    assertThat(fixture.control().sandboxes().get(ALICE, waiting.id()).failure())
+        .satisfies(failure -> assertThat(failure.hint()).contains("in the background"));
+    assertThat(status(reading)).isEqualTo(SandboxStatus.RUNNING);
+    enough.countDown();
+    eventually(() -> status(reading) == SandboxStatus.STOPPED);
+  }
+
+  /** One that is soon idle, with a command that was left running in it. */
+  private Sandbox brief(String command) throws InterruptedException {
+    Sandbox sandbox =
+        fixture
+            .control()
+            .sandboxes()
+            .create(
+                ALICE,
+                CreateSandbox.defaults()
+                    .withNetwork(CreateSandbox.Network.of(allowed()))
+                    .withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP)));
+    fixture
+        .control()
+        .execs()
+        .run(
+            ALICE,
+            sandbox.id(),
+            ExecStart.of(Command.shell("nohup " + command + " > /dev/null 2>&1 &")));
+    return sandbox;
+  }
+
+  private SandboxStatus status(Sandbox sandbox) {
+    return fixture.control().sandboxes().get(ALICE, sandbox.id()).status();
   }
 
   @ParameterizedTest

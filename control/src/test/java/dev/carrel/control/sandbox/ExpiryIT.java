@@ -201,7 +201,11 @@ final class ExpiryIT {
           .containsEntry("then", "destroy")
           .containsEntry("cause", "retention")
           .containsKey("at");
+      // What was counted while it ran is written a moment later, and is not to come after this.
+      assertThat(sandboxes.store().settled(wanted.id())).isPresent();
       sandboxes.patch(ALICE, wanted.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT));
+      assertThat(sandboxes.get(ALICE, wanted.id()).removalAt(Duration.ofDays(1)).orElseThrow())
+          .isAfter(clock.instant().plus(Duration.ofHours(47)));
 
       later.set(Duration.ofHours(25));
       eventually(() -> sandboxes.find(left.id()).isEmpty());

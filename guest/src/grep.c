@@ -1,4 +1,4 @@
-/* GREP: lines that match, of every text file below a directory. */
+/* GREP: lines that match, of every text file below a directory, the file that changed last first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include "files.h"
 #include "pattern.h"
 #include "expression.h"
+#include "recent.h"
+#include "syscalls.h"
 #include "walk.h"
 
 #define MOST_MATCHES 100000
@@ -18,6 +20,8 @@
 #define MOST_WINDOW (8u << 20) /* a line longer than this is looked at in parts */
 #define SNIFF 8192u
 #define FILES_PER_LOOK 256
+#define STEPS_PER_LOOK 1024
+#define OPEN_FILE (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /* The part of a file that is in memory. Everything is counted from the start of `data`. */
 struct window {
@@ -47,6 +51,7 @@ struct grepping {
 	int64_t files;
 	int64_t matches;
 	bool truncated;
+	struct recent recent;
 	struct unreadable unreadable;
 	struct window window;
 };
@@ -258,54 +263,116 @@ search_open(struct grepping *grepping, int fd)
 	}
 }
 
+/* Opens a file that was seen below the directory, now that others may have been put in its place: through no link. */
+static int
+open_below(int top, const char *path)
+{
+	int fd = k_openat2(top, path, OPEN_FILE, K_RESOLVE_BENEATH | K_RESOLVE_NO_SYMLINKS);
+	/* Not there, or refused by a filter that does not know it; or the path is longer than it takes. */
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != ENAMETOOLONG))
+		return fd;
+	char *names CLEANUP(free_text) = strdup(path), *name = names;
+	if (names == NULL)
+		return -1;
+	int parent CLEANUP(close_fd) = -1;
+	for (char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+		*slash = 0;
+		int next = openat(parent < 0 ? top : parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return -1;
+		close_fd(&parent);
+		parent = next;
+	}
+	return openat(parent < 0 ? top : parent, name, OPEN_FILE);
+}
+
+/* Takes the descriptor, or -1 with errno: what vanished or became a link or something else meanwhile is passed over. */
 static void
-search_file(struct grepping *grepping, int parent, const char *name, const char *below)
+search_file(struct grepping *grepping, int opened, const char *below)
 {
 	struct window *window = &grepping->window;
-	int fd CLEANUP(close_fd) = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+	bool vanished = opened < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+	int fd CLEANUP(close_fd) = opened;
 	char *path CLEANUP(free_text) = below[0] == 0 ? strdup(grepping->top) : join_path(grepping->top, below);
-	if (path == NULL || strlen(path) > 2 * PATH_LIMIT || (fd < 0 && errno != ENOENT && errno != ELOOP)) {
+	if (vanished || (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))))
+		return;
+	if (path == NULL || strlen(path) > 2 * PATH_LIMIT || fd < 0) {
 		note_unreadable(&grepping->unreadable, path == NULL ? grepping->top : path);
 		return;
 	}
-	if (fd < 0)
-		return;
 	int64_t before = grepping->matches;
 	*window = (struct window){.data = window->data, .capacity = window->capacity, .line = 1, .path = path};
 	search_open(grepping, fd);
 	grepping->files += grepping->matches > before;
 }
 
+static bool
+wanted(const struct grepping *grepping, const struct walk *walk)
+{
+	return walk->type == DT_REG &&
+	       (!grepping->filtered || pattern_matches(&grepping->filter, grepping->by_path ? walk->path : walk->name));
+}
+
+/* Gathers the files; or, when they were more than are kept, searches those that were dropped, in the order they come. */
 static void
-search_tree(struct grepping *grepping, int fd)
+look_through(struct grepping *grepping, struct walk *walk, bool rest)
+{
+	struct unreadable counted = {0};
+	struct unreadable *unreadable = rest ? &counted : &grepping->unreadable;
+	int64_t steps = 0;
+	for (enum walk_step step; !grepping->truncated && !grepping->op->gone && (step = walk_next(walk)) != WALK_END;) {
+		struct stat status;
+		if (step == WALK_LOST) {
+			note_unreadable(unreadable, walk->path);
+			break;
+		}
+		if (++steps % (rest ? FILES_PER_LOOK : STEPS_PER_LOOK) == 0)
+			host_gone(grepping->op);
+		if (step == WALK_LEAVE || (walk->name[0] == '.' && !grepping->hidden))
+			continue;
+		if (walk->type == DT_DIR) {
+			if (walk_enter(walk) < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+				note_unreadable(unreadable, walk->path);
+			continue;
+		}
+		if (!wanted(grepping, walk) || fstatat(walk->parent, walk->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!rest)
+			recent_add(&grepping->recent, walk->path, status.st_mtim);
+		else if (recent_dropped(&grepping->recent, status.st_mtim))
+			search_file(grepping, openat(walk->parent, walk->name, OPEN_FILE), walk->path);
+	}
+	free_unreadable(&counted);
+}
+
+static bool
+walk_through(struct grepping *grepping, int top, bool rest)
 {
 	struct walk walk;
-	int64_t files = 0;
-	if (walk_start(&walk, fd) < 0) {
+	int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || walk_start(&walk, fd) < 0) {
 		fail_errno(grepping->op, errno, "search", grepping->top);
-		return;
+		return false;
 	}
-	for (enum walk_step step; !grepping->truncated && !grepping->op->gone && (step = walk_next(&walk)) != WALK_END;) {
-		if (step == WALK_LOST) {
-			note_unreadable(&grepping->unreadable, walk.path);
-			break;
-		}
-		if (step == WALK_LEAVE || (walk.name[0] == '.' && !grepping->hidden))
-			continue;
-		if (walk.type == DT_DIR) {
-			if (walk_enter(&walk) < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-				note_unreadable(&grepping->unreadable, walk.path);
-			continue;
-		}
-		if (walk.type != DT_REG)
-			continue;
-		if (grepping->filtered && !pattern_matches(&grepping->filter, grepping->by_path ? walk.path : walk.name))
-			continue;
-		search_file(grepping, walk.parent, walk.name, walk.path);
-		if (++files % FILES_PER_LOOK == 0 && host_gone(grepping->op))
-			break;
-	}
+	look_through(grepping, &walk, rest);
 	walk_free(&walk);
+	return true;
+}
+
+static bool
+search_tree(struct grepping *grepping, int top)
+{
+	struct recent *recent = &grepping->recent;
+	if (!walk_through(grepping, top, false))
+		return false;
+	recent_sort(recent);
+	for (size_t i = 0; i < recent->count && !grepping->truncated && !grepping->op->gone; i++) {
+		search_file(grepping, open_below(top, recent->files[i].path), recent->files[i].path);
+		if (i % FILES_PER_LOOK == 0)
+			host_gone(grepping->op);
+	}
+	return !recent->dropped || grepping->truncated || grepping->op->gone || walk_through(grepping, top, true);
 }
 
 static void
@@ -319,14 +386,15 @@ search(struct grepping *grepping)
 		return;
 	}
 	if (S_ISDIR(status.st_mode)) {
-		int fd = openat(place.parent, place.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int fd CLEANUP(close_fd) = openat(place.parent, place.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
 			fail_errno(op, errno, "search", grepping->top);
 			return;
 		}
-		search_tree(grepping, fd);
+		if (!search_tree(grepping, fd))
+			return;
 	} else if (S_ISREG(status.st_mode)) {
-		search_file(grepping, place.parent, place.name, "");
+		search_file(grepping, openat(place.parent, place.name, OPEN_FILE), "");
 	} else {
 		fail(op, "not_a_file", 0, "cannot search %.4096s: it is neither a file nor a directory", grepping->top);
 		return;
@@ -403,5 +471,6 @@ serve_grep(struct operation *op)
 	regex_free(grepping.regex);
 	pattern_free(&grepping.filter);
 	free(grepping.window.data);
+	recent_free(&grepping.recent);
 	free_unreadable(&grepping.unreadable);
 }

@@ -335,6 +335,68 @@ odd_names_and_closed_doors(void)
 	chmod(in("n/closed"), 0700);
 }
 
+static void
+write_at(int parent, const char *name, const char *text, time_t changed)
+{
+	int fd = openat(parent, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(fd >= 0 && write_all(fd, text, strlen(text)) && futimens(fd, (struct timespec[2]){{changed, 0}, {changed, 0}}) == 0);
+	close_fd(&fd);
+}
+
+static void
+the_newest_file_comes_first(void)
+{
+	char name[64];
+	CHECK(mkdir(in("t"), 0755) == 0 && mkdir(in("t/old"), 0755) == 0 && mkdir(in("t/new"), 0755) == 0);
+	for (int i = 0; i < 60; i++) {
+		snprintf(name, sizeof name, "t/old/%d", i);
+		write_at(AT_FDCWD, in(name), "needle\nneedle\n", 1000 + (i * 7) % 60);
+	}
+	write_at(AT_FDCWD, in("t/new/latest"), "hay\nneedle\n", 5000);
+	write_at(AT_FDCWD, in("t/middle"), "needle\n", 3000);
+	expect(grep(in("t"), "needle", NULL, 0, 3), "latest:2:needle\nmiddle:1:needle\n17:1:needle\n", 3, 3, true);
+	struct reply reply = grep(in("t"), "needle", NULL, 0, 1000);
+	CHECK(reply_int(&reply, 23) == 122 && reply_int(&reply, 22) == 62 && reply_int(&reply, 20) == 0);
+	reply_free(&reply);
+}
+
+/* Paths so long that not all of them are kept: the newest still comes first, and nothing is lost or told twice. */
+static void
+more_files_than_are_kept(void)
+{
+	enum { FILES = 5000, LEVELS = 20 };
+	char long_name[256], name[256];
+	memset(long_name, 'd', 250);
+	long_name[250] = 0;
+	CHECK(mkdir(in("deep"), 0755) == 0);
+	int parent = open(in("deep"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < LEVELS; i++) {
+		CHECK(mkdirat(parent, long_name, 0755) == 0);
+		int below = openat(parent, long_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close_fd(&parent);
+		parent = below;
+	}
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof name, "%d", i);
+		write_at(parent, name, "needle\n", 1000 + (i * 7919) % FILES / 2);
+	}
+	write_at(parent, "newest", "needle\n", 50000);
+	struct reply reply = grep(in("deep"), "needle", NULL, 0, 100000);
+	CHECK(reply.last == FRAME_OK && reply_int(&reply, 23) == FILES + 1 && reply_int(&reply, 24) < 1);
+	CHECK(strncmp((char *)reply.matches.data, "newest:", 7) == 0);
+	bool *seen = calloc(FILES, 1);
+	for (char *line = strchr((char *)reply.matches.data, '\n') + 1; *line != 0; line = strchr(line, '\n') + 1) {
+		CHECK(!seen[atoi(line)]);
+		seen[atoi(line)] = true;
+	}
+	free(seen);
+	reply_free(&reply);
+	reply = grep(in("deep"), "needle", NULL, 0, 1);
+	CHECK(reply_int(&reply, 20) == 1 && strcmp((char *)reply.matches.data, "newest:1:needle\n") == 0);
+	reply_free(&reply);
+	close_fd(&parent);
+}
+
 int
 main(void)
 {
@@ -348,6 +410,8 @@ main(void)
 	long_lines_are_cut_between_characters();
 	windows_do_not_show();
 	odd_names_and_closed_doors();
+	the_newest_file_comes_first();
+	more_files_than_are_kept();
 	folder_remove();
 	return finish();
 }

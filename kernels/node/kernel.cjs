@@ -37,7 +37,7 @@ const SILENT = 1;
 const session = new inspector.Session();
 const exit = process.exit.bind(process);
 let cells = 0;
-let current = null; // the request being served: { id, silent, number (of a cell) }
+let current = null; // the request being served: { id, silent, number (of a cell), lost (the first error nobody caught) }
 let serving = false; // from reading a request to its DONE
 let waiting = []; // bytes of requests to come
 let guarded = null; // the `then` of all objects as code has given it, kept from the kernel's
@@ -154,10 +154,13 @@ function prepareGlobals() {
   process.execArgv.length = 0;
 }
 
-function reportAsync(reason) {
+function reportAsync(reason, origin) {
   const { type, message, stack } = describeError(reason);
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line)).join('\n');
   writeAll(2, from(`[async ${type}] ${message}\n${frames && frames + '\n'}`));
+  // A forgotten `await` must not look like success. A callback of an earlier cell is no failure of this one; of a promise nobody knows.
+  const earlier = origin === 'uncaughtException' && /<cell \d+>/.test(stack) && !stack.includes(`<cell ${current?.number}>`);
+  if (current?.number !== undefined && !earlier) current.lost ??= { type: 'AsyncError', message: `${type}: ${message}`, stack };
 }
 
 // ---- interrupts
@@ -283,9 +286,10 @@ function conclude(request, outcome) {
   if (outcome.interrupted) {
     const message = 'the cell was interrupted';
     finish(id, INTERRUPTED, frame(ERROR, u32(id), text('Interrupted'), text(message), text(`Interrupted: ${message}`)));
-  } else if (outcome.failure) {
-    const { type, message, stack } = outcome.failure;
-    finish(id, FAILED, frame(ERROR, u32(id), text(type), text(message), text(stack)));
+  } else if (outcome.failure || request.lost) {
+    const { type, message, stack } = outcome.failure ?? request.lost;
+    const events = concat(outcome.failure ? [] : outcome.events);
+    finish(id, FAILED, concat([events, frame(ERROR, u32(id), text(type), text(message), text(stack))]));
   } else {
     finish(id, OK, concat(outcome.events));
   }

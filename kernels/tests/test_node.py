@@ -153,6 +153,7 @@ class NodeKernel(Bindings, KernelCase):
         self.kernel.run("setTimeout(() => { console.log('late'); Promise.reject(new TypeError('lost')); }, 30); undefined")
         late = self.kernel.more_output(b"[async TypeError] lost")
         self.assertIn("late", late.out)
+        self.assertIsNone(late.error)
         self.assertEqual(self.value("1"), "1")
 
     def test_children_do_not_hold_the_control_channel(self):

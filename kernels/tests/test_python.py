@@ -451,6 +451,27 @@ class PythonKernel(Bindings, KernelCase):
         start, end, words = self.kernel.complete("é = completable.ke")
         self.assertEqual((start, end, words), (17, 19, ["keys"]))
 
+    def test_the_last_value_has_a_name(self):
+        with Kernel("python") as kernel:
+            self.assertEqual(kernel.run("_").error.type, "NameError")
+            kernel.run("20 + 1")
+            kernel.run("x = 7; print(x)\nNone")
+            self.assertEqual(kernel.run("_ * 2").text, "42")
+            kernel.run("%pwd")
+            kernel.run("'kept';")
+            self.assertEqual(kernel.run("import os; _ == os.getcwd()").text, "True")
+            self.assertEqual(kernel.run("_ = 'own'; 5").text, "5")
+            self.assertEqual(kernel.run("_").text, "'own'")
+            kernel.run("del _; import builtins; builtins._ = str.upper; 6")
+            self.assertEqual(kernel.run("_('translated')").text, "'TRANSLATED'")
+
+    def test_the_shell_is_there_when_it_is_asked_for(self):
+        with Kernel("python") as kernel:
+            self.assertEqual(kernel.run("import sys; 'IPython' in sys.modules").text, "False")
+            self.assertEqual(kernel.run("get_ipython().run_line_magic('pwd', '') == __import__('os').getcwd()").text, "True")
+        with Kernel("python", env={"PYTHONPATH": os.path.join(os.path.dirname(__file__), "without-ipython")}) as kernel:
+            self.assertEqual(kernel.run("get_ipython()").error.type, "NameError")
+
     def test_ipython_syntax_is_told_from_errors(self):
         self.assertEqual(self.kernel.run("%time 1 +").error.type, "SyntaxError")
         outcome = self.kernel.run("print('before')\n%matplotlib inline\nvalue = %pwd\nvalue == __import__('os').getcwd()")

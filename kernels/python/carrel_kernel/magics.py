@@ -32,6 +32,15 @@ def looks_like_ipython(source):
     return False
 
 
+def get_ipython():
+    """The shell, with which code asks whether it is in a notebook: without IPython there is no such name."""
+    try:
+        import IPython  # noqa: F401
+    except ImportError:
+        raise NameError("name 'get_ipython' is not defined") from None
+    return _load(None)
+
+
 def _load(error):
     global _shell
     if _shell is None:
@@ -79,8 +88,8 @@ def _new_shell():
     config.InteractiveShell.automagic = False
     before = dict(session.main.__dict__)
     shell = Shell.instance(config=config, user_module=session.main, user_ns=session.main.__dict__)
-    for name in ("exit", "quit"):
-        # IPython's would end its own loop; those of the kernel end the cell.
+    for name in ("exit", "quit", "_", "__", "___"):
+        # IPython's would end its own loop; those of the kernel end the cell. And it is not IPython that sees the values.
         if name not in before:
             session.main.__dict__.pop(name, None)
     shell.set_hook("show_in_pager", _print_page, 1)

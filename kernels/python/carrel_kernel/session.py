@@ -58,6 +58,7 @@ class State:
     silent = False
     cells = 0
     futures = 0  # `from __future__` lasts for the cells after it too
+    last = None  # what `_` is, where it is the kernel's
     sources = {}  # file name -> source, newest last, for tracebacks and inspect.getsource
     source_bytes = 0
     trace = profile = None  # of sys.settrace and sys.setprofile, while no cell runs
@@ -341,6 +342,7 @@ def execute(flags, source):
         if value is not None and not state.silent:
             bundle = result_bundle(value)
             last_event = frame(RESULT, u32(state.request), bundle_bytes(bundle))
+            keep_value(value)
         del value
     except BaseException as problem:
         failure = problem
@@ -353,6 +355,12 @@ def execute(flags, source):
         forget(failure)
     flush_streams()
     end_request(status, last_event)
+
+
+def keep_value(value):
+    """The last value is `_`, as in Python's own console, unless code has put something of its own there (gettext does)."""
+    if builtins.__dict__.get("_", state.last) is state.last:
+        builtins.__dict__["_"] = state.last = value
 
 
 def forget(failure):
@@ -489,11 +497,16 @@ def prepare_interpreter():
     builtins.input = no_input
     builtins.exit = builtins.quit = leave_cell
     builtins.help = show_help
+    builtins.get_ipython = get_ipython
 
 
 def display(*objects, **options):
     """Shows each object in its richest form."""
     return load("rich").display(*objects, **options)
+
+
+def get_ipython():
+    return load("magics").get_ipython()
 
 
 def no_input(prompt=""):

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "ignore.h"
 #include "pattern.h"
 #include "walk.h"
 
@@ -34,6 +35,7 @@ struct globbing {
 	struct pattern_state *states; /* one for each directory from the first to the one being read */
 	size_t capacity;
 	struct newest newest;
+	struct ignore ignore;
 	struct unreadable unreadable;
 };
 
@@ -148,6 +150,7 @@ enter(struct globbing *globbing, const struct pattern_state *state)
 		globbing->capacity = capacity;
 	}
 	globbing->states[walk->depth] = *state;
+	ignore_enter(&globbing->ignore, walk);
 	return 0;
 }
 
@@ -167,6 +170,10 @@ look_around(struct globbing *globbing)
 		if (step == WALK_LEAVE)
 			continue;
 		unsigned known = pattern_step(&globbing->pattern, &globbing->states[walk->depth], walk->name, &state);
+		if (known == 0 || ignore_hides(&globbing->ignore, walk))
+			continue;
+		if (globbing->op->gone)
+			return 0;
 		if ((known & PATTERN_MATCH) != 0 && keep(globbing) < 0)
 			return -1;
 		if ((known & PATTERN_MAY_CONTINUE) != 0 && walk->type == DT_DIR && enter(globbing, &state) < 0)
@@ -207,6 +214,7 @@ glob(struct globbing *globbing, const char *path)
 		return;
 	}
 	pattern_start(&globbing->pattern, &globbing->states[0]);
+	ignore_enter(&globbing->ignore, &globbing->walk);
 	if (look_around(globbing) < 0)
 		fail_errno(globbing->op, errno, "look through", path);
 	else
@@ -219,12 +227,15 @@ serve_glob(struct operation *op)
 {
 	struct globbing globbing = {.op = op};
 	int64_t limit;
-	bool hidden;
+	bool hidden, gitignore;
 	char *path CLEANUP(free_text) = ask_path(op, 10, "path");
 	char *text CLEANUP(free_text) = path == NULL ? NULL : ask_text(op, 11, "pattern");
-	if (text == NULL || !ask_int(op, 12, "limit", 1000, 1, MOST_ENTRIES, &limit) || !ask_flag(op, 13, "hidden", false, &hidden))
+	if (text == NULL || !ask_int(op, 12, "limit", 1000, 1, MOST_ENTRIES, &limit) || !ask_flag(op, 13, "hidden", false, &hidden) ||
+	    !ask_flag(op, 14, "gitignore", false, &gitignore))
 		return;
 	globbing.newest.most = (size_t)limit;
+	if (gitignore)
+		ignore_start(&globbing.ignore, op, path, &globbing.unreadable);
 	const char *wrong = pattern_compile(&globbing.pattern, text, hidden);
 	if (wrong != NULL)
 		fail(op, "bad_request", 0, "%s", wrong);
@@ -234,6 +245,7 @@ serve_glob(struct operation *op)
 		found_free(&globbing.newest.items[i]);
 	free(globbing.newest.items);
 	free(globbing.states);
+	ignore_free(&globbing.ignore);
 	free_unreadable(&globbing.unreadable);
 	pattern_free(&globbing.pattern);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "ignore.h"
 #include "pattern.h"
 #include "expression.h"
 #include "recent.h"
@@ -52,6 +53,7 @@ struct grepping {
 	int64_t matches;
 	bool truncated;
 	struct recent recent;
+	struct ignore ignore;
 	struct unreadable unreadable;
 	struct window window;
 };
@@ -321,6 +323,8 @@ look_through(struct grepping *grepping, struct walk *walk, bool rest)
 	struct unreadable counted = {0};
 	struct unreadable *unreadable = rest ? &counted : &grepping->unreadable;
 	int64_t steps = 0;
+	grepping->ignore.unreadable = unreadable;
+	ignore_enter(&grepping->ignore, walk);
 	for (enum walk_step step; !grepping->truncated && !grepping->op->gone && (step = walk_next(walk)) != WALK_END;) {
 		struct stat status;
 		if (step == WALK_LOST) {
@@ -331,18 +335,28 @@ look_through(struct grepping *grepping, struct walk *walk, bool rest)
 			host_gone(grepping->op);
 		if (step == WALK_LEAVE || (walk->name[0] == '.' && !grepping->hidden))
 			continue;
+		if (walk->type != DT_DIR && !wanted(grepping, walk))
+			continue;
+		if (ignore_hides(&grepping->ignore, walk))
+			continue;
 		if (walk->type == DT_DIR) {
-			if (walk_enter(walk) < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+			if (walk_enter(walk) == 0)
+				ignore_enter(&grepping->ignore, walk);
+			else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
 				note_unreadable(unreadable, walk->path);
 			continue;
 		}
-		if (!wanted(grepping, walk) || fstatat(walk->parent, walk->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(walk->parent, walk->name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno != ENOENT)
+				note_unreadable(unreadable, walk->path);
 			continue;
+		}
 		if (!rest)
 			recent_add(&grepping->recent, walk->path, status.st_mtim);
 		else if (recent_dropped(&grepping->recent, status.st_mtim))
 			search_file(grepping, openat(walk->parent, walk->name, OPEN_FILE), walk->path);
 	}
+	grepping->ignore.unreadable = &grepping->unreadable;
 	free_unreadable(&counted);
 }
 
@@ -427,13 +441,15 @@ static bool
 prepare(struct grepping *grepping, const char *text)
 {
 	struct operation *op = grepping->op;
-	bool ignore_case, fixed;
+	bool ignore_case, fixed, gitignore;
 	const char *wrong = NULL;
 	if (!ask_flag(op, 13, "ignore_case", false, &ignore_case) || !ask_int(op, 14, "context", 0, 0, MOST_CONTEXT, &grepping->context) ||
 	    !ask_int(op, 15, "limit", 1000, 1, MOST_MATCHES, &grepping->limit) ||
 	    !ask_int(op, 16, "max_line", 2000, 1, MOST_LINE, &grepping->max_line) || !ask_flag(op, 17, "fixed", false, &fixed) ||
-	    !ask_flag(op, 18, "hidden", false, &grepping->hidden))
+	    !ask_flag(op, 18, "hidden", false, &grepping->hidden) || !ask_flag(op, 19, "gitignore", false, &gitignore))
 		return false;
+	if (gitignore)
+		ignore_start(&grepping->ignore, op, grepping->top, &grepping->unreadable);
 	if (text[0] == 0 || strlen(text) > MOST_PATTERN || strchr(text, '\n') != NULL) {
 		fail(op, "bad_request", 0, "pattern must have 1 to %d bytes and no newline", MOST_PATTERN);
 		return false;
@@ -472,5 +488,6 @@ serve_grep(struct operation *op)
 	pattern_free(&grepping.filter);
 	free(grepping.window.data);
 	recent_free(&grepping.recent);
+	ignore_free(&grepping.ignore);
 	free_unreadable(&grepping.unreadable);
 }

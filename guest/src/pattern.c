@@ -175,6 +175,12 @@ add_choice(struct pattern *pattern, char *text)
 		free(text);
 		return "the braces have more than 64 choices";
 	}
+	struct pattern_choice *grown = realloc(pattern->choices, (pattern->count + 1) * sizeof *grown);
+	if (grown == NULL) {
+		free(text);
+		return "memory is short";
+	}
+	pattern->choices = grown;
 	struct pattern_choice *choice = &pattern->choices[pattern->count++];
 	*choice = (struct pattern_choice){.text = text};
 	for (char *next = text; next != NULL;) {
@@ -269,8 +275,7 @@ pattern_compile(struct pattern *pattern, const char *text, bool hidden)
 	*pattern = (struct pattern){.hidden = hidden};
 	if (text[0] == 0 || strlen(text) > MOST_LENGTH)
 		return "the pattern must have 1 to 4096 bytes";
-	pattern->choices = calloc(PATTERN_CHOICES, sizeof *pattern->choices);
-	return pattern->choices == NULL ? "memory is short" : expand(pattern, text);
+	return expand(pattern, text);
 }
 
 void
@@ -298,6 +303,8 @@ pattern_matches(const struct pattern *pattern, const char *path)
 		known = pattern_step(pattern, &state, name, &next);
 		state = next;
 		path += length + (path[length] == '/');
+		if (*path != 0 && (known & PATTERN_MAY_CONTINUE) == 0)
+			return false;
 	}
 	return (known & PATTERN_MATCH) != 0;
 }

@@ -320,15 +320,17 @@ as_nobody(void)
 static void
 odd_names_and_closed_doors(void)
 {
-	CHECK(mkdir(in("n"), 0755) == 0 && mkdir(in("n/closed"), 0700) == 0);
+	CHECK(mkdir(in("n"), 0755) == 0 && mkdir(in("n/closed"), 0700) == 0 && mkdir(in("n/listed"), 0755) == 0);
 	chmod(folder, 0755);
 	put_text(in("n/a\nb\xff"), "needle");
 	put_text(in("n/private"), "needle");
+	put_text(in("n/listed/inside"), "needle");
+	chmod(in("n/listed"), 0744);
 	chmod(in("n/private"), 0);
 	chmod(in("n/closed"), 0);
 	in_worker = as_nobody;
 	struct reply reply = grep(in("n"), "needle", NULL, 0, 10);
-	CHECK(reply.last == FRAME_OK && reply_int(&reply, 23) == 1 && reply_int(&reply, 24) == 2);
+	CHECK(reply.last == FRAME_OK && reply_int(&reply, 23) == 1 && reply_int(&reply, 24) == 3);
 	CHECK(strcmp((char *)reply.matches.data, "a\nb\xff:1:needle\n") == 0);
 	reply_free(&reply);
 	in_worker = NULL;

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param limit on matches
  * @param maxLine bytes of a line that are shown
  * @param hidden whether names that start with a dot are searched
+ * @param gitignore whether what .gitignore files name is left out
  */
 public record GrepRequest(
     String path,
@@ -20,6 +21,7 @@ public record GrepRequest(
     boolean ignoreCase,
     boolean fixed,
     boolean hidden,
+    boolean gitignore,
     int context,
     int limit,
     int maxLine) {
@@ -32,41 +34,46 @@ public record GrepRequest(
   }
 
   public static GrepRequest of(String path, String pattern) {
-    return new GrepRequest(path, pattern, null, false, false, false, 0, 1000, 2000);
+    return new GrepRequest(path, pattern, null, false, false, false, false, 0, 1000, 2000);
   }
 
   public GrepRequest withGlob(@Nullable String newGlob) {
     return new GrepRequest(
-        path, pattern, newGlob, ignoreCase, fixed, hidden, context, limit, maxLine);
+        path, pattern, newGlob, ignoreCase, fixed, hidden, gitignore, context, limit, maxLine);
   }
 
   public GrepRequest withIgnoreCase(boolean newIgnoreCase) {
     return new GrepRequest(
-        path, pattern, glob, newIgnoreCase, fixed, hidden, context, limit, maxLine);
+        path, pattern, glob, newIgnoreCase, fixed, hidden, gitignore, context, limit, maxLine);
   }
 
   public GrepRequest withFixed(boolean newFixed) {
     return new GrepRequest(
-        path, pattern, glob, ignoreCase, newFixed, hidden, context, limit, maxLine);
+        path, pattern, glob, ignoreCase, newFixed, hidden, gitignore, context, limit, maxLine);
   }
 
   public GrepRequest withHidden(boolean newHidden) {
     return new GrepRequest(
-        path, pattern, glob, ignoreCase, fixed, newHidden, context, limit, maxLine);
+        path, pattern, glob, ignoreCase, fixed, newHidden, gitignore, context, limit, maxLine);
+  }
+
+  public GrepRequest withGitignore(boolean newGitignore) {
+    return new GrepRequest(
+        path, pattern, glob, ignoreCase, fixed, hidden, newGitignore, context, limit, maxLine);
   }
 
   public GrepRequest withContext(int newContext) {
     return new GrepRequest(
-        path, pattern, glob, ignoreCase, fixed, hidden, newContext, limit, maxLine);
+        path, pattern, glob, ignoreCase, fixed, hidden, gitignore, newContext, limit, maxLine);
   }
 
   public GrepRequest withLimit(int newLimit) {
     return new GrepRequest(
-        path, pattern, glob, ignoreCase, fixed, hidden, context, newLimit, maxLine);
+        path, pattern, glob, ignoreCase, fixed, hidden, gitignore, context, newLimit, maxLine);
   }
 
   public GrepRequest withMaxLine(int newMaxLine) {
     return new GrepRequest(
-        path, pattern, glob, ignoreCase, fixed, hidden, context, limit, newMaxLine);
+        path, pattern, glob, ignoreCase, fixed, hidden, gitignore, context, limit, newMaxLine);
   }
 }

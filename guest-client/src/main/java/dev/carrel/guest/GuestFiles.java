@@ -187,15 +187,26 @@ public final class GuestFiles {
    * @param pattern with {@code *}, {@code ?}, {@code [...]}, {@code {a,b}} and {@code **}
    */
   public FileListing glob(String root, String pattern, int limit, boolean hidden) {
+    return glob(root, pattern, limit, hidden, false);
+  }
+
+  /**
+   * Finds by name, newest first.
+   *
+   * @param gitignore whether what .gitignore files name is left out
+   */
+  public FileListing glob(
+      String root, String pattern, int limit, boolean hidden, boolean gitignore) {
     Request request =
         request(Wire.GLOB)
             .path(10, "path", root)
             .put(11, "pattern", pattern(pattern))
-            .put(13, hidden);
+            .put(13, hidden)
+            .put(14, gitignore);
     return listing(request, 12, limit, root);
   }
 
-  /** Finds by content. */
+  /** Finds by content, the file that changed last first. */
   public GrepResult grep(GrepRequest grep) {
     Request request =
         request(Wire.GREP)
@@ -206,7 +217,8 @@ public final class GuestFiles {
             .put(15, grep.limit())
             .put(16, grep.maxLine())
             .put(17, grep.fixed())
-            .put(18, grep.hidden());
+            .put(18, grep.hidden())
+            .put(19, grep.gitignore());
     if (grep.glob() != null) {
       request.put(12, "glob", pattern(grep.glob()));
     }

@@ -249,12 +249,24 @@ public final class Files {
   /** Newest first. */
   public FileListing glob(
       Caller caller, SandboxId sandbox, String path, String pattern, int limit, boolean hidden) {
+    return glob(caller, sandbox, path, pattern, limit, hidden, false);
+  }
+
+  /** Finds by name; with {@code gitignore} what .gitignore files name is left out. */
+  public FileListing glob(
+      Caller caller,
+      SandboxId sandbox,
+      String path,
+      String pattern,
+      int limit,
+      boolean hidden,
+      boolean gitignore) {
     String inside = SandboxPath.of("path", path).inside();
     int most = most(limit, settings.maxEntries());
     return ask(
         caller,
         sandbox,
-        (files, out) -> Entries.of(files.glob(inside, pattern, most, hidden), out));
+        (files, out) -> Entries.of(files.glob(inside, pattern, most, hidden, gitignore), out));
   }
 
   public Grep.Result grep(Caller caller, SandboxId sandbox, Grep grep) {
@@ -264,6 +276,7 @@ public final class Files {
             .withIgnoreCase(grep.ignoreCase())
             .withFixed(grep.fixed())
             .withHidden(grep.hidden())
+            .withGitignore(grep.gitignore())
             .withContext(grep.context())
             .withLimit(most(grep.limit(), settings.maxMatches()));
     return ask(caller, sandbox, (files, out) -> found(files.grep(request), out));

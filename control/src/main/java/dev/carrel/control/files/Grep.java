@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param pattern POSIX extended, or plain text when {@code fixed}
  * @param glob which files; null means all
  * @param context lines before and after each match
+ * @param gitignore whether what .gitignore files name is left out
  */
 public record Grep(
     String path,
@@ -19,7 +20,25 @@ public record Grep(
     boolean fixed,
     boolean hidden,
     int context,
-    int limit) {
+    int limit,
+    boolean gitignore) {
+
+  /** One that looks into what .gitignore files name, too. */
+  public Grep(
+      String path,
+      String pattern,
+      @Nullable String glob,
+      boolean ignoreCase,
+      boolean fixed,
+      boolean hidden,
+      int context,
+      int limit) {
+    this(path, pattern, glob, ignoreCase, fixed, hidden, context, limit, false);
+  }
+
+  public Grep withGitignore(boolean newGitignore) {
+    return new Grep(path, pattern, glob, ignoreCase, fixed, hidden, context, limit, newGitignore);
+  }
 
   /**
    * What was found.

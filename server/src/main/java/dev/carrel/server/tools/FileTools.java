@@ -82,12 +82,14 @@ final class FileTools {
         "Find files",
         """
         Finds files by the pattern of their path, for example src/**/*.py; newest first, at most \
-        100. Hidden files only when the pattern names them.\
+        100. Hidden files only when the pattern names them; what .gitignore names only with \
+        respect_gitignore false, or below a path that it names.\
         """,
         Tool.Effect.READ,
         """
         "pattern":{"type":"string","minLength":1,"needed":true},
-        "path":{"type":"string","minLength":1,"description":"Folder; default /workspace"}\
+        "path":{"type":"string","minLength":1,"description":"Folder; default /workspace"},
+        "respect_gitignore":{"type":"boolean","default":true}\
         """,
         this::glob);
     add(
@@ -95,7 +97,8 @@ final class FileTools {
         "Search in files",
         """
         Finds lines by a regular expression (POSIX extended) in a file or in all files of a folder; \
-        files that changed last come first, at most 100 matches.\
+        files that changed last come first, at most 100 matches. What .gitignore names is searched \
+        only with respect_gitignore false, or below a path that it names.\
         """,
         Tool.Effect.READ,
         """
@@ -104,7 +107,8 @@ final class FileTools {
         "glob":{"type":"string","minLength":1,"description":"Which files, for example *.py"},
         "case_insensitive":{"type":"boolean","default":false},
         "context_lines":{"type":"integer","minimum":0,"maximum":20,"default":0},
-        "output_mode":{"type":"string","enum":["content","files_only","count"],"default":"content"}\
+        "output_mode":{"type":"string","enum":["content","files_only","count"],"default":"content"},
+        "respect_gitignore":{"type":"boolean","default":true}\
         """,
         this::grep);
   }
@@ -167,7 +171,8 @@ final class FileTools {
                 folder(call),
                 pattern,
                 MAX_FOUND,
-                pattern.startsWith(".") || pattern.contains("/."));
+                pattern.startsWith(".") || pattern.contains("/."),
+                gitignore(call));
     if (found.entries().isEmpty()) {
       return ToolResult.text("No files found matching pattern: " + pattern);
     }
@@ -176,6 +181,10 @@ final class FileTools {
         found.truncated()
             ? paths + "\n(only the newest " + MAX_FOUND + "; narrow the pattern to see others)"
             : paths);
+  }
+
+  private static boolean gitignore(Call call) {
+    return call.arguments().path("respect_gitignore").asBoolean(true);
   }
 
   private static String folder(Call call) {
@@ -192,14 +201,15 @@ final class FileTools {
                 call.caller(),
                 sessions.named(call),
                 new Grep(
-                    folder(call),
-                    call.text("pattern"),
-                    arguments.path("glob").textValue(),
-                    arguments.path("case_insensitive").asBoolean(false),
-                    false,
-                    false,
-                    Math.min(MAX_CONTEXT, arguments.path("context_lines").asInt(0)),
-                    mode.equals("content") ? MAX_FOUND : Integer.MAX_VALUE));
+                        folder(call),
+                        call.text("pattern"),
+                        arguments.path("glob").textValue(),
+                        arguments.path("case_insensitive").asBoolean(false),
+                        false,
+                        false,
+                        Math.min(MAX_CONTEXT, arguments.path("context_lines").asInt(0)),
+                        mode.equals("content") ? MAX_FOUND : Integer.MAX_VALUE)
+                    .withGitignore(gitignore(call)));
     return ToolResult.text(GrepText.of(found, mode, MAX_LINE));
   }
 

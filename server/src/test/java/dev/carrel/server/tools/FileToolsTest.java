@@ -139,6 +139,32 @@ class FileToolsTest {
   }
 
   @Test
+  void searchesFindWhatIsNewAndLeaveOutWhatGitIgnores() {
+    text(
+        "Bash",
+        """
+        "command":"mkdir -p node_modules new; for i in $(seq 60); do \
+        printf 'find me\\nfind me\\n' > node_modules/$i.py; done; \
+        touch -d 2020-01-01 node_modules/*; echo 'find me' > new/latest.py"\
+        """);
+    assertThat(text("Grep", "\"pattern\":\"find me\""))
+        .startsWith("Found 100 matches\n/workspace/new/latest.py:\n  Line 1: find me\n");
+    write(".gitignore", "# made\nnode_modules/\n");
+    assertThat(text("Grep", "\"pattern\":\"find me\""))
+        .isEqualTo("Found 1 matches\n/workspace/new/latest.py:\n  Line 1: find me");
+    assertThat(text("Glob", "\"pattern\":\"**/*.py\"")).isEqualTo("/workspace/new/latest.py");
+    assertThat(text("Glob", "\"pattern\":\"*/7.py\",\"respect_gitignore\":false"))
+        .isEqualTo("/workspace/node_modules/7.py");
+    assertThat(text("Grep", "\"pattern\":\"find me\",\"path\":\"node_modules\",\"glob\":\"7.py\""))
+        .startsWith("Found 2 matches");
+    assertThat(
+            text(
+                "Grep",
+                "\"pattern\":\"find me\",\"respect_gitignore\":false,\"output_mode\":\"count\""))
+        .contains("/workspace/node_modules/7.py:2");
+  }
+
+  @Test
   void linesAreFoundWithTheirNumbers() {
     write("a.py", "import os\nprint(1)\n");
     write("b.txt", "print(2)\n");

@@ -295,7 +295,10 @@ final class Cell {
         return found;
       }
     }
-    return bundle.items().stream().findFirst();
+    return bundle.items().stream()
+        .filter(item -> !item.mime().equals("text/plain"))
+        .findFirst()
+        .or(() -> bundle.items().stream().findFirst());
   }
 
   /**

@@ -234,6 +234,8 @@ final class CodeTools {
     ObjectNode node = Schemas.object();
     try {
       SandboxId id = new SandboxId(call.text(Sessions.ARGUMENT));
+      // One that is gone can be deleted again, but there was no session to end.
+      control.sandboxes().get(call.caller(), id);
       control.sandboxes().delete(call.caller(), id);
       return CodeTool.result(node.put("success", true).put(Sessions.ARGUMENT, id.value()));
     } catch (SandboxException e) {

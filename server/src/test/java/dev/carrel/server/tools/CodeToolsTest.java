@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -214,11 +215,33 @@ class CodeToolsTest {
 
   @Test
   void stoppingWhatIsNotThereIsNoError() {
-    assertThat(
-            mcp.call("stop_session", "{\"session_id\":\"nope\"}")
-                .at("/structuredContent/success")
-                .asBoolean(true))
-        .isFalse();
+    String session = session("python");
+    stop(session);
+    for (String gone : List.of("nope", session)) {
+      assertThat(
+              mcp.call("stop_session", "{\"session_id\":\"%s\"}".formatted(gone))
+                  .at("/structuredContent/success")
+                  .asBoolean(true))
+          .as(gone)
+          .isFalse();
+    }
+  }
+
+  @Test
+  void aDisplayComesInItsRichForm() {
+    String code =
+        """
+        display({'text/plain': 'a picture', 'image/gif': b'GIF89a'}, raw=True)
+        class Paper:
+            def _repr_mimebundle_(self, include=None, exclude=None):
+                return {'application/pdf': b'%PDF-1.4'}
+        Paper()
+        """;
+    JsonNode result = mcp.call("execute_code", "{\"code\":" + McpClient.quoted(code) + "}");
+    assertThat(result.at("/structuredContent/display_outputs").findValuesAsText("type"))
+        .as(result.toString())
+        .containsExactly("image/gif", "application/pdf");
+    assertThat(result.at("/content/1/mimeType").asText()).isEqualTo("image/gif");
   }
 
   @Test

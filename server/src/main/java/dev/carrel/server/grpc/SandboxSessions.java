@@ -207,7 +207,8 @@ final class SandboxSessions {
               .setStdout(result.stdout().text())
               .setTimedOut(true)
               .build();
-      case SANDBOX_LOST -> failed(join(err, Sessions.LOST));
+      case SANDBOX_LOST ->
+          failed(join(err, Sessions.LOST)).toBuilder().setStdout(result.stdout().text()).build();
       case NOT_STARTED ->
           response(result).setStderr(join(err, String.valueOf(result.message()))).build();
       case RETURNED, KILLED, SIGNALLED, CRASHED, OUT_OF_MEMORY, PIDS_LIMIT ->
@@ -225,7 +226,7 @@ final class SandboxSessions {
       Call<ExecStreamRequest, ExecStreamResponse> call, ExecStreamRequest request)
       throws IOException, InterruptedException {
     try {
-      // As long as it takes: the client has a deadline, or hangs up.
+      // As long as any command may take: the client has a deadline, or hangs up.
       ExecStart start =
           line(request.getCommand(), request.getWorkdir(), control.execs().maxTimeout());
       SandboxId id = sessions.require(call.caller(), request.getSessionId());

@@ -23,6 +23,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -98,6 +101,18 @@ class SandboxSessionsTest {
     var star = CreateSessionRequest.newBuilder().addAllowedHosts("*").build();
     refused(Status.Code.INVALID_ARGUMENT, "allowed_hosts", () -> sessions.create(star));
     refused(Status.Code.NOT_FOUND, "Session not found", () -> sessions.get(""));
+  }
+
+  @Test
+  void whatACommandSaidIsKeptWhenItsSandboxIsLost() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<ExecResponse> answer =
+          threads.submit(() -> sessions.exec(session, "echo before; touch began; sleep 60"));
+      Eventually.until(
+          "it has begun", () -> sessions.exec(session, "test -e began").getExitCode() == 0);
+      assertThat(sessions.destroy(session)).isTrue();
+      assertThat(answer.get(30, TimeUnit.SECONDS).getStdout()).isEqualTo("before\n");
+    }
   }
 
   @Test

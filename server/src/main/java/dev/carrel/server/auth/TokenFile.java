@@ -15,6 +15,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collections;
@@ -23,20 +24,23 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tokens in a file that only its owner can read, one a line:
  *
  * <pre>TOKEN [TENANT [PRINCIPAL [admin|user [PERMISSION,…]]]]</pre>
  *
- * A token alone is the administrator of the tenant {@code default}, without permissions. Blank
- * lines and lines that start with # mean nothing. Only digests are kept in memory.
+ * A token alone is the administrator of the tenant {@code default}, without permissions. In place
+ * of a token {@code jwt:SECRET} stands for all that are signed with it. Blank lines and lines that
+ * start with # mean nothing. Of tokens only digests are kept in memory.
  */
 public final class TokenFile implements Authenticator {
   private static final int MIN_TOKEN = 16;
   private static final int MAX_TOKEN = 512;
   private static final int MAX_ENTRIES = 1000;
   private static final String PREFIX = "carrel_";
+  private static final String JWT = "jwt:";
   private static final Set<PosixFilePermission> OTHERS =
       EnumSet.of(
           PosixFilePermission.GROUP_READ,
@@ -70,20 +74,23 @@ public final class TokenFile implements Authenticator {
         .map(String::strip)
         .filter(line -> !line.isEmpty() && !line.startsWith("#"))
         .map(line -> line.split("\\s+", 2)[0])
+        .filter(token -> !token.startsWith(JWT))
         .findFirst()
         .orElseThrow(() -> unusable(file, "holds no token; delete it to have one made"));
   }
 
   @Override
   public Optional<Caller> authenticate(String token) {
-    if (token.length() > MAX_TOKEN) {
-      return Optional.empty();
-    }
-    byte[] digest = digest(token);
+    Instant now = Instant.now();
+    byte[] digest = digest(token.length() > MAX_TOKEN ? "" : token);
     Caller found = null;
     // Looks at every entry, found or not: the time must not tell which token came near.
     for (Entry entry : entries) {
-      if (MessageDigest.isEqual(entry.digest, digest)) {
+      boolean fits =
+          entry.secret != null
+              ? entry.secret.made(token, now)
+              : MessageDigest.isEqual(entry.digest, digest);
+      if (fits) {
         found = entry.caller;
       }
     }
@@ -145,6 +152,12 @@ public final class TokenFile implements Authenticator {
               + MAX_TOKEN
               + " visible ASCII characters");
     }
+    boolean jwt = token.startsWith(JWT);
+    if (jwt && token.length() < JWT.length() + JwtSecret.MIN_LENGTH) {
+      throw unusable(
+          file,
+          "line %d: a secret has at least %d characters".formatted(number, JwtSecret.MIN_LENGTH));
+    }
     if (words.length > 5) {
       throw unusable(
           file, "line " + number + ": expected TOKEN [TENANT [PRINCIPAL [ROLE [PERMISSION,…]]]]");
@@ -161,7 +174,9 @@ public final class TokenFile implements Authenticator {
           };
     }
     return new Entry(
-        digest(token), new Caller(tenant, principal, role, permissions(file, number, words)));
+        digest(token),
+        jwt ? new JwtSecret(token.substring(JWT.length())) : null,
+        new Caller(tenant, principal, role, permissions(file, number, words)));
   }
 
   private static Set<Caller.Permission> permissions(Path file, int number, String[] words) {
@@ -192,5 +207,5 @@ public final class TokenFile implements Authenticator {
   }
 
   @SuppressWarnings("ArrayRecordComponent") // compared with MessageDigest.isEqual only
-  private record Entry(byte[] digest, Caller caller) {}
+  private record Entry(byte[] digest, @Nullable JwtSecret secret, Caller caller) {}
 }

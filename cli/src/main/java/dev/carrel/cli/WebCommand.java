@@ -109,7 +109,8 @@ final class WebCommand extends CommandGroup {
           console.line("  " + console.safe(hit.url()));
           console.line("  " + console.safe(hit.snippet()));
         }
-        console.note("found by " + found.provider());
+        console.note(
+            (found.results().isEmpty() ? "nothing was found by " : "found by ") + found.provider());
       }
       return 0;
     }

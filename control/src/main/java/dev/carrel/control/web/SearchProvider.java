@@ -8,11 +8,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import org.jsoup.nodes.Document;
 import org.jsoup.nodes.Element;
 
 /** Where to search, and how to read what comes back. Its pages are as hostile as any. */
 enum SearchProvider {
-  SEARXNG("") {
+  SEARXNG("", "#results, #urls") {
     @Override
     URI uri(String base, Query query) {
       return URI.create(
@@ -23,12 +25,12 @@ enum SearchProvider {
     }
 
     @Override
-    List<Hit> read(String page, String base) {
+    Optional<List<Hit>> read(String page, String base) {
       return hits(page, base, "article.result, div.result", "h3 a, h4 a", ".content");
     }
   },
 
-  DUCKDUCKGO("https://html.duckduckgo.com/html/") {
+  DUCKDUCKGO("https://html.duckduckgo.com/html/", ".no-results, .result--no-result") {
     @Override
     URI uri(String base, Query query) {
       return URI.create(base + "?q=" + encoded(query.words()) + region(query));
@@ -39,12 +41,12 @@ enum SearchProvider {
     }
 
     @Override
-    List<Hit> read(String page, String base) {
+    Optional<List<Hit>> read(String page, String base) {
       return hits(page, base, "div.result:not(.result--ad)", "a.result__a", ".result__snippet");
     }
   },
 
-  MOJEEK("https://www.mojeek.com/search") {
+  MOJEEK("https://www.mojeek.com/search", "ul.results-standard, .no-results") {
     @Override
     URI uri(String base, Query query) {
       return URI.create(
@@ -55,16 +57,22 @@ enum SearchProvider {
     }
 
     @Override
-    List<Hit> read(String page, String base) {
+    Optional<List<Hit>> read(String page, String base) {
       return hits(page, base, "ul.results-standard > li", "a.title, h2 a", "p.s");
     }
   };
 
   private static final String WRAPPED = "uddg=";
   private final String usual;
+  private final String list;
 
-  SearchProvider(String usual) {
+  /**
+   * @param list what a page has that lists hits, be they none; one that only asks who is there has
+   *     it not
+   */
+  SearchProvider(String usual, String list) {
     this.usual = usual;
+    this.list = list;
   }
 
   /**
@@ -74,8 +82,11 @@ enum SearchProvider {
 
   abstract URI uri(String base, Query query);
 
-  /** In the order of the page; those without an address of the web are left out. */
-  abstract List<Hit> read(String page, String base);
+  /**
+   * In the order of the page; those without an address of the web are left out. Empty when the page
+   * is no list of hits.
+   */
+  abstract Optional<List<Hit>> read(String page, String base);
 
   /** Where it is when the operator does not say; empty: it must be said. */
   String usual() {
@@ -96,10 +107,10 @@ enum SearchProvider {
         "'" + text + "' is no search provider; one of searxng, duckduckgo, mojeek");
   }
 
-  private static List<Hit> hits(
-      String page, String base, String result, String title, String snippet) {
+  Optional<List<Hit>> hits(String page, String base, String result, String title, String snippet) {
     var hits = new ArrayList<Hit>();
-    for (Element one : HtmlTree.parse(page, base).document().select(result)) {
+    Document document = HtmlTree.parse(page, base).document();
+    for (Element one : document.select(result)) {
       Element link = one.selectFirst(title);
       String url = link == null ? "" : unwrapped(link.absUrl("href"));
       if (link != null && (url.startsWith("http://") || url.startsWith("https://"))) {
@@ -107,7 +118,9 @@ enum SearchProvider {
         hits.add(new Hit(link.text(), url, about == null ? "" : about.text()));
       }
     }
-    return hits;
+    return hits.isEmpty() && document.selectFirst(list) == null
+        ? Optional.empty()
+        : Optional.of(hits);
   }
 
   /** Some count who follows a link: the page itself stands in the address. */

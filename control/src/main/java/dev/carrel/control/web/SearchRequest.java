@@ -4,6 +4,7 @@ import dev.carrel.spi.SandboxException;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /**
  * What to look for.
@@ -16,7 +17,8 @@ import java.util.Locale;
 public record SearchRequest(
     String words, List<String> only, List<String> not, int most, String language) {
   public static final int USUAL = 5;
-  private static final int MOST = 20;
+  public static final int MOST = 20;
+  private static final int MOST_NAMED = 8;
 
   public SearchRequest {
     only = List.copyOf(only);
@@ -27,6 +29,28 @@ public record SearchRequest(
     if (!language.matches("[A-Za-z-]{0,10}")) {
       throw SandboxException.invalid("lr", "must be a language, as in de or en-GB");
     }
+  }
+
+  /**
+   * The words with the hosts, as those who search understand them: a page of hits from everywhere
+   * may have none from there. They may not heed it, and not all hosts fit: {@link #wants} decides.
+   */
+  String query() {
+    var query = new StringBuilder(words.strip());
+    if (!only.isEmpty() && only.size() <= MOST_NAMED && only.stream().allMatch(this::plain)) {
+      query
+          .append(' ')
+          .append(only.stream().map(host -> "site:" + host).collect(Collectors.joining(" OR ")));
+    }
+    not.stream()
+        .filter(this::plain)
+        .limit(MOST_NAMED)
+        .forEach(host -> query.append(" -site:").append(host));
+    return query.toString();
+  }
+
+  private boolean plain(String host) {
+    return host.matches("[\\p{L}\\p{N}.-]{1,253}");
   }
 
   boolean wants(String url) {

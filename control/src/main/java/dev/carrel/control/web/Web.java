@@ -98,16 +98,23 @@ public final class Web {
     Gate gate = gate(caller, sandbox, searches);
     List<WebSettings.Provider> providers = settings.providers();
     var failures = new ArrayList<String>();
+    Found nothing = null;
     int first = turn.getAndIncrement();
     for (int i = 0; i < providers.size(); i++) {
       WebSettings.Provider provider = providers.get(Math.floorMod(first + i, providers.size()));
       try {
-        List<Hit> hits = ask(caller, gate, provider, request, words);
+        var found = new Found(provider.name(), ask(caller, gate, provider, request));
         record(caller, sandbox, "web.search", URI.create(provider.base()), 200);
-        return new Found(provider.name(), hits);
+        if (!found.hits().isEmpty()) {
+          return found;
+        }
+        nothing = found;
       } catch (SandboxException e) {
         failures.add(provider.name() + ": " + e.getMessage());
       }
+    }
+    if (nothing != null) {
+      return nothing;
     }
     throw new SandboxException(
             ErrorCode.WEB_FAILED,
@@ -120,10 +127,11 @@ public final class Web {
   }
 
   private List<Hit> ask(
-      Caller caller, Gate gate, WebSettings.Provider provider, SearchRequest request, String words)
+      Caller caller, Gate gate, WebSettings.Provider provider, SearchRequest request)
       throws InterruptedException {
     SearchProvider kind = provider.kind();
-    URI uri = kind.uri(provider.base(), new SearchProvider.Query(words, request.language()));
+    URI uri =
+        kind.uri(provider.base(), new SearchProvider.Query(request.query(), request.language()));
     Raw raw = get(gate, uri);
     if (raw.answer().status() != 200 || raw.redirect() != null) {
       throw new SandboxException(
@@ -133,15 +141,14 @@ public final class Web {
         new String(
             raw.answer().body(),
             ReadablePage.charset(raw.answer().type()).orElse(StandardCharsets.UTF_8));
-    List<Hit> hits =
-        trees.parse(caller.tenant(), () -> kind.read(page, raw.uri().toString())).stream()
-            .filter(hit -> request.wants(hit.url()))
-            .limit(request.most())
-            .toList();
-    if (hits.isEmpty()) {
-      throw new SandboxException(ErrorCode.WEB_FAILED, "found nothing that can be read");
-    }
-    return hits;
+    return trees
+        .parse(caller.tenant(), () -> kind.read(page, raw.uri().toString()))
+        .orElseThrow(
+            () -> new SandboxException(ErrorCode.WEB_FAILED, "answered with no list of results"))
+        .stream()
+        .filter(hit -> request.wants(hit.url()))
+        .limit(request.most())
+        .toList();
   }
 
   private Fetched read(Caller caller, Gate gate, URI uri) throws InterruptedException {

@@ -2,6 +2,7 @@ package dev.carrel.control.web;
 
 import static dev.carrel.control.ControlFixture.ALICE;
 import static dev.carrel.control.ControlFixture.MALLORY;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -116,6 +117,12 @@ class WebIT {
         send(exchange, 200, "text/plain", zipped(50_000_000));
       }
       case "/html/?q=down" -> send(exchange, 500, "text/html", new byte[0]);
+      case "/html/?q=rare", "/html/?q=half" ->
+          send(exchange, 200, "text/html", "<p class='no-results'>None".getBytes(UTF_8));
+      case "/search?q=rare" ->
+          send(exchange, 200, "text/html", "<ul class='results-standard'>".getBytes(UTF_8));
+      case "/html/?q=robot", "/search?q=robot" ->
+          send(exchange, 200, "text/html", "<p>Are you human?".getBytes(UTF_8));
       default ->
           send(
               exchange,
@@ -300,11 +307,29 @@ class WebIT {
         .containsExactly(new Found.Hit("Moj", "https://m.example/", "eek"));
     assertThat(search("words", List.of("example.org"), List.of()).hits()).hasSize(1);
     assertThat(search("down", List.of(), List.of()).provider()).isEqualTo("mojeek");
-    assertThatExceptionOfType(SandboxException.class)
-        .isThrownBy(() -> search("words", List.of("nowhere.example"), List.of()))
-        .withMessageContaining("duckduckgo")
-        .withMessageContaining("mojeek");
     refused(ErrorCode.INVALID_INPUT, () -> search("x", List.of(), List.of()));
+  }
+
+  @Test
+  void findingNothingIsNoFailure() throws Exception {
+    assertThat(search("words", List.of("nowhere.example"), List.of()).hits()).isEmpty();
+    assertThat(search("rare", List.of(), List.of()).hits()).isEmpty();
+    assertThat(search("half", List.of(), List.of()).hits())
+        .as("one finds nothing, and the other is asked")
+        .hasSize(1);
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> search("robot", List.of(), List.of()))
+        .withMessageContaining("duckduckgo: answered with no list of results")
+        .withMessageContaining("mojeek");
+  }
+
+  @Test
+  void providersAreToldWhichHostsAreWanted() throws Exception {
+    search("words", List.of("example.org", "m.example"), List.of("blog.example.org"));
+    assertThat(reached.getLast())
+        .contains("q=words+site%3Aexample.org+OR+site%3Am.example+-site%3Ablog.example.org");
+    search("words", List.of("a.example OR b"), List.of());
+    assertThat(reached.getLast()).as("what is no host").contains("q=words").doesNotContain("site");
   }
 
   private Found search(String words, List<String> only, @Nullable List<String> not)

@@ -44,7 +44,11 @@ final class WebRoutes {
             fields.requiredString("query"),
             fields.words("allowed_domains").orElse(List.of()),
             fields.words("blocked_domains").orElse(List.of()),
-            fields.wholeNumber("num", SearchRequest.USUAL, 1, 20),
+            Math.clamp(
+                fields.wholeNumber(
+                    "num", SearchRequest.USUAL, Integer.MIN_VALUE, Integer.MAX_VALUE),
+                1,
+                SearchRequest.MOST),
             fields.string("lr", ""));
     at.exchange().cancelWhenClientLeaves();
     Found found = web.search(at.caller(), null, request);

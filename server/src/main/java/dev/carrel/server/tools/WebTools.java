@@ -154,6 +154,9 @@ final class WebTools {
   }
 
   private static String text(Found found) {
+    if (found.hits().isEmpty()) {
+      return "No results found";
+    }
     return IntStream.range(0, found.hits().size())
         .mapToObj(
             i -> {

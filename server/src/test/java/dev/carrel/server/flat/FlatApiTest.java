@@ -243,6 +243,7 @@ class FlatApiTest {
         "/v1/web/fetch|{\"url\":\"https://example.com\"}|invalid request: prompt",
         "/v1/web/fetch|{\"url\":\"file:///x\",\"prompt\":\"p\"}|invalid request: url",
         "/v1/web/search|{\"query\":\"x\"}|invalid request: query",
+        "/v1/web/search|{\"query\":\"x\",\"num\":50}|invalid request: query",
       })
   void whatIsWrongIsSaidInTheEnvelope(String path, String body, String message) {
     refused(400, message, path, body);

@@ -147,6 +147,10 @@ class WebToolsTest {
                   .findValuesAsText("title"))
           .containsExactly("Two");
     }
+    JsonNode none =
+        client.call("WebSearch", "{\"query\":\"two things\",\"allowed_domains\":[\"c.example\"]}");
+    assertThat(none.at("/content/0/text").asText()).isEqualTo("No results found");
+    assertThat(none.at("/structuredContent/results")).isEmpty();
   }
 
   @Test

@@ -255,7 +255,9 @@ public final class Cli {
         .addSubcommand(new FilesCommand.Ls(session))
         .addSubcommand(new FilesCommand.Get(session))
         .addSubcommand(new FilesCommand.Put(session))
-        .addSubcommand(new FilesCommand.Rm(session));
+        .addSubcommand(new FilesCommand.Rm(session))
+        .addSubcommand(new FilesSearch.Glob(session))
+        .addSubcommand(new FilesSearch.Grep(session));
   }
 
   private static int usageError(Console console, ParameterException e) {

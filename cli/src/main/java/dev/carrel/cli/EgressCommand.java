@@ -2,12 +2,10 @@ package dev.carrel.cli;
 
 import dev.carrel.sdk.ApprovalInfo;
 import dev.carrel.sdk.Approvals;
-import dev.carrel.sdk.Carrel;
 import dev.carrel.sdk.EgressAccess;
 import dev.carrel.sdk.EgressDecision;
 import dev.carrel.sdk.EgressInfo;
 import dev.carrel.sdk.NetworkPolicy;
-import dev.carrel.sdk.SandboxInfo;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +50,7 @@ final class EgressCommand implements Callable<Integer> {
   @Option(
       names = "--namespace",
       paramLabel = "NAME",
-      description = "Whose sandboxes; needed with a host.")
+      description = "Whose sandboxes, when a host is asked for (default: default).")
   private @Nullable String namespace;
 
   @Option(names = "--reason", paramLabel = "TEXT", description = "What it is needed for.")
@@ -70,7 +68,7 @@ final class EgressCommand implements Callable<Integer> {
     if (host == null || spec == null) {
       throw CommandGroup.which(spec);
     }
-    if (namespace == null) {
+    if (namespace == null && !host.contains(".")) {
       throw unsaid(spec.commandLine(), host);
     }
     try (Session.Connection server = session.connect(wait)) {
@@ -78,8 +76,8 @@ final class EgressCommand implements Callable<Integer> {
       ApprovalInfo asked =
           approvals.ask(
               Map.of(
-                  "sandbox_id",
-                  sandbox(server.carrel(), namespace),
+                  "namespace",
+                  namespace == null ? "default" : namespace,
                   "subject",
                   host,
                   "scope",
@@ -97,31 +95,11 @@ final class EgressCommand implements Callable<Integer> {
   /** A command that is mistyped must not become a request for a host of that name. */
   private static ParameterException unsaid(CommandLine egress, String host) {
     String say = "to ask for a host, say whose sandboxes with --namespace";
-    if (host.contains(".")) {
-      return new ParameterException(egress, say);
-    }
     String meant =
         Wording.meant(new UnmatchedArgumentException(egress, List.of(host)))
             .map(text -> " (" + text + ")")
             .orElse("");
     return new ParameterException(egress, Wording.noCommand(host) + meant + "; " + say);
-  }
-
-  /** A request comes from a sandbox: the newest that runs there. */
-  private static String sandbox(Carrel carrel, String namespace) {
-    return carrel
-        .sandboxes()
-        .list(Map.of("namespace", namespace, "status", "running", "page_size", "1"))
-        .items()
-        .stream()
-        .map(SandboxInfo::id)
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new CommandFailure(
-                    "no sandbox runs in namespace " + namespace,
-                    "start one that needs the host: carrel sandbox create --namespace "
-                        + namespace));
   }
 
   @Command(name = "show", description = "Show a sandbox's policy and what went through.")

@@ -28,7 +28,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "files",
     description = {
-      "Look at, fetch, put and remove a sandbox's files.",
+      "Look at, find, fetch, put and remove a sandbox's files.",
       "",
       "Paths are resolved inside the sandbox; a relative one starts at /workspace."
     },
@@ -37,6 +37,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  carrel files put ID data.csv",
       "  carrel files ls ID",
+      "  carrel files grep ID error src",
       "  carrel files get ID results/plot.png",
       "  carrel files get ID log.txt - | tail",
       "  carrel files rm -r ID results"

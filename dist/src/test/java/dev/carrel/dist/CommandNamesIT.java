@@ -46,8 +46,8 @@ class CommandNamesIT {
           entry("import_files", "import"),
           entry("export_files", "export"),
           entry("Bash", "exec"),
-          entry("Glob", "files ls"),
-          entry("Grep", "exec"),
+          entry("Glob", "files glob"),
+          entry("Grep", "files grep"),
           entry("Read", "files get"),
           entry("Write", "files put"),
           entry("Edit", "files put"),
@@ -194,13 +194,27 @@ class CommandNamesIT {
 
   @Test
   void aHostIsAskedForByItsName() {
-    String id = done("session", "create", "-q", "--namespace", "asking").strip();
     assertThat(done("egress", "a.example", "--namespace", "asking", "--json"))
-        .contains("\"subject\" : \"a.example\"", "\"pending\"", "\"namespace\"", id);
-    Outcome nobody = desk.carrel("egress", "a.example", "--namespace", "empty");
-    assertThat(nobody.code()).isEqualTo(125);
-    assertThat(nobody.err()).contains("no sandbox runs in namespace empty");
+        .contains("\"subject\" : \"a.example\"", "\"pending\"", "\"asking\"");
+    assertThat(done("egress", "a.example", "--namespace", "empty", "--json")).contains("\"empty\"");
+    assertThat(done("egress", "b.example", "--json"))
+        .contains("\"subject\" : \"b.example\"", "\"default\"");
+    Outcome mistyped = desk.carrel("egress", "sho");
+    assertThat(mistyped.code()).isEqualTo(2);
+    assertThat(mistyped.err()).contains("--namespace");
     assertThat(desk.carrel("egress").err()).contains("which one? ");
+  }
+
+  @Test
+  void filesAreFoundByNameAndByWhatIsInThem() {
+    String id = done("session", "create", "-q").strip();
+    done("exec", id, "--", "sh", "-c", "mkdir d; printf 'one\nTwo\nthree\n' > d/a.py; touch d/b");
+    assertThat(done("files", "glob", id, "**/*.py")).isEqualTo("/workspace/d/a.py\n");
+    assertThat(done("files", "glob", id, "b", "d")).isEqualTo("/workspace/d/b\n");
+    assertThat(done("files", "grep", id, "-i", "^two$", "d", "--glob", "*.py", "-C", "1"))
+        .isEqualTo("/workspace/d/a.py-1-one\n/workspace/d/a.py:2:Two\n/workspace/d/a.py-3-three\n");
+    assertThat(done("files", "grep", id, "-F", "Two", "--json")).contains("\"line\" : 2");
+    assertThat(desk.carrel("files", "grep", id, "nowhere").code()).isEqualTo(1);
   }
 
   @Test

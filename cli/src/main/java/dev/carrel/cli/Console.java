@@ -106,22 +106,31 @@ final class Console {
   }
 
   void note(String text) {
-    err.println(text);
-    err.flush();
+    tell("", text);
   }
 
   void error(String text) {
-    note(paint("carrel: ", Style.BAD, errColours) + text);
+    tell(paint("carrel: ", Style.BAD, errColours), text);
   }
 
   void hint(String text) {
-    note(paint("  hint: ", Style.WARN, errColours) + text);
+    tell(paint("  hint: ", Style.WARN, errColours), text);
+  }
+
+  /** Messages may have lines, and often quote what a server, a package or a sandbox wrote. */
+  private void tell(String head, String text) {
+    err.println(head + without(text, "\n\t"));
+    err.flush();
   }
 
   /** Text from a sandbox, unable to move the cursor or change colours. */
   String safe(String text) {
+    return without(text, "");
+  }
+
+  private static String without(String text, String kept) {
     return text.codePoints()
-        .map(c -> Character.isISOControl(c) ? '?' : c)
+        .map(c -> Character.isISOControl(c) && kept.indexOf(c) < 0 ? '?' : c)
         .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
         .toString();
   }

@@ -87,6 +87,36 @@ class CliTest {
     assertThat(outcome.err()).contains("not signed: nope: there is no such file");
   }
 
+  /** OSC 52 writes to the clipboard; the others hide what stands before them. */
+  @Test
+  void whatAPackageWroteDoesNotCommandTheTerminal() {
+    String hostile = "\\u001b]52;c;cm0=\\u0007 a\\n\\tb\\r\\u009b2K";
+    answers.put(
+        "POST /api/v1/sandboxes",
+        """
+        {"id":"sb1","status":"running","image":"host","engine":"native","isolation":"full",
+         "limits":{"memory_mb":512,"cpus":1.0,"pids":512,"workspace_mb":1,"tmp_mb":1},
+         "packages":[{"manager":"pip","packages":[],"exit_code":1,"stderr":"%s","success":false}]}
+        """
+            .formatted(hostile));
+
+    Outcome outcome = carrel("sandbox", "create", "--quiet", "--install", "pip:six");
+
+    assertThat(outcome.code()).isEqualTo(1);
+    assertThat(outcome.err()).isEqualTo("carrel: pip failed: ?]52;c;cm0=? a\n\tb??2K\n");
+  }
+
+  @Test
+  void norDoesWhatTheServerSays() {
+    answers.put("GET " + SANDBOX, "{\"id\":\"sb1\"}");
+    answers.put(
+        "POST " + SANDBOX + "/exec",
+        ended(127, 0, "[]").replace("\"returned\"", "\"not_started\",\"message\":\"\\u001b[8mx\""));
+
+    assertThat(carrel("exec", "--key", "k", "sb1", "--", "x").err())
+        .contains("could not be started: ?[8mx");
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -77,11 +77,18 @@ public final class Api implements AutoCloseable {
     return call("POST", path, body.toString());
   }
 
-  /** A sandbox with the given fields, for example {@code {"memory_mb": 64}}. */
+  /**
+   * A sandbox with the given fields, for example {@code {"memory_mb": 64}}. It has the engine of
+   * the run unless they name one: what ran on another must not count for that one.
+   */
   public Box create(String fields) {
     Answer answer = call("POST", "/api/v1/sandboxes", fields);
     if (answer.status() != 201) {
       throw new AssertionError("create answered " + answer.status() + " " + answer.text());
+    }
+    String engine = answer.json().path("engine").asText();
+    if (!fields.contains("\"engine\"") && !engine.equals(Carrel.ENGINE)) {
+      throw new AssertionError("a sandbox of " + engine + " in a run on " + Carrel.ENGINE);
     }
     return new Box(this, answer.json().get("id").asText(), answer.json());
   }

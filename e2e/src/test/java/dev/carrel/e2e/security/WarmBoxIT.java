@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.bench.ServerProcess;
 import dev.carrel.e2e.Api;
 import dev.carrel.e2e.Box;
+import dev.carrel.e2e.Carrel;
+import dev.carrel.e2e.Need;
 import dev.carrel.engine.testkit.Eventually;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,12 +54,12 @@ class WarmBoxIT {
 
   @Test
   void t01NorInOneThatWasMadeByItself(@TempDir Path folder) throws Exception {
+    Need.QUICK_STARTS.require();
     residue(folder, Map.of());
   }
 
   private static void residue(Path folder, Map<String, String> settings) throws Exception {
-    Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
-    try (ServerProcess server = ServerProcess.start(home, folder, settings);
+    try (ServerProcess server = Carrel.start(folder, settings);
         Api api = new Api(server.address(), server.token())) {
       String fresh;
       String former;
@@ -87,7 +89,7 @@ class WarmBoxIT {
     var found = new AtomicReference<Box>();
     Eventually.holds(
         "a box waits",
-        Duration.ofSeconds(60),
+        Duration.ofMinutes(3),
         () -> {
           long before = hits(api);
           Box box = api.create("{\"env_vars\":{\"OWN\":\"1\"}}");

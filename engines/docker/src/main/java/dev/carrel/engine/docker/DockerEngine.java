@@ -320,6 +320,9 @@ final class DockerEngine implements Engine {
       inspection.openFiles(measures, limits.openFiles());
     }
     measures.report(report);
+    if (kind != Kind.GVISOR) {
+      inspection.claims(measures);
+    }
     if (state.volume() != null) {
       String detail = "ext4 of its own, " + limits.disk().bytes() + " bytes with its journal";
       measures.applied(Measures.VOLUME, detail).applied("workspace-limit", detail);

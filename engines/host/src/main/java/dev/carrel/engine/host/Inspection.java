@@ -28,13 +28,21 @@ public final class Inspection {
   private static final Set<String> OVERLAY =
       Set.of("/", "/run", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf");
 
+  private static final List<String> READ_ONLY = ProcPaths.READ_ONLY;
+  private static final Path NULL = Path.of("/dev/null");
+
   /** Root, the user that commands are, and nobody. */
   private static final int LEAST_IDS = 3;
 
   private final Path process;
 
   public Inspection(long pid) {
-    this.process = Path.of("/proc/" + pid);
+    this(Path.of("/proc/" + pid));
+  }
+
+  /** What the kernel tells of the process is in that folder. */
+  Inspection(Path process) {
+    this.process = process;
   }
 
   public Inspection namespaces(Measures measures) throws IOException {
@@ -99,7 +107,7 @@ public final class Inspection {
     OptionalLong cpu = group.cpuQuota();
     measures.put(
         "cpu-limit",
-        cpu.isPresent(),
+        cpu.isPresent() && cpu.getAsLong() <= ControlGroup.quota(limits.cpus()),
         cpu.isPresent() ? cpu.getAsLong() + " us in each 100 ms" : "none in force");
     measures.put(
         "freezer", group.freezes(), group.freezes() ? "of its control group" : "there is none");
@@ -113,8 +121,7 @@ public final class Inspection {
    */
   public Inspection files(Measures measures, Rootfs rootfs) throws IOException {
     List<Mount> mounts = visible(Files.readAllLines(process.resolve("mountinfo")));
-    long masks = mounts.stream().filter(m -> m.point().startsWith("/proc/")).count();
-    measures.put("masked-proc", masks > 0, masks + " paths masked or read-only");
+    proc(measures, mounts);
     List<String> writable =
         mounts.stream()
             .filter(m -> !m.options().contains("ro"))
@@ -141,6 +148,40 @@ public final class Inspection {
     return this;
   }
 
+  /** That something is mounted there is not enough: it has to be nothing that can be read. */
+  private void proc(Measures measures, List<Mount> mounts) throws IOException {
+    var bare = new ArrayList<String>();
+    int closed = 0;
+    for (String path : Stream.concat(ProcPaths.MASKED.stream(), READ_ONLY.stream()).toList()) {
+      if (Files.notExists(Path.of(path))) {
+        continue; // not with this kernel
+      }
+      closed++;
+      if (READ_ONLY.contains(path) ? !isReadOnly(mounts, path) : !isMasked(path)) {
+        bare.add(path);
+      }
+    }
+    measures.put(
+        "masked-proc",
+        bare.isEmpty(),
+        bare.isEmpty() ? closed + " paths masked or read-only" : "neither is so of " + bare);
+  }
+
+  private boolean isMasked(String path) throws IOException {
+    Path seen = process.resolve("root" + path);
+    if (Files.isDirectory(seen)) {
+      try (Stream<Path> inside = Files.list(seen)) {
+        return inside.findAny().isEmpty();
+      }
+    }
+    return Files.notExists(seen)
+        || Files.getAttribute(seen, "unix:rdev").equals(Files.getAttribute(NULL, "unix:rdev"));
+  }
+
+  private static boolean isReadOnly(List<Mount> mounts, String point) {
+    return mounts.stream().anyMatch(m -> m.point().equals(point) && m.options().contains("ro"));
+  }
+
   private static void requireOnly(Set<String> explained, List<String> writable) throws IOException {
     if (!explained.containsAll(writable)) {
       throw new IOException("more can be written to than the root: " + writable);
@@ -161,7 +202,8 @@ public final class Inspection {
   /** What a machine may write to, or a mask that is the null device. */
   private static boolean ours(String point) {
     return point.equals("/proc")
-        || (point.startsWith("/proc/") && !point.startsWith("/proc/sys/"))
+        || (point.startsWith("/proc/")
+            && READ_ONLY.stream().noneMatch(fixed -> (point + "/").startsWith(fixed + "/")))
         || point.equals("/dev")
         || point.startsWith("/dev/")
         || point.equals("/tmp")
@@ -191,6 +233,15 @@ public final class Inspection {
             .findFirst()
             .orElse(Long.MAX_VALUE);
     measures.put("nofile-limit", limit <= wanted, limit + " descriptors a process");
+    return this;
+  }
+
+  /** Takes back what the guest says of itself where the kernel does not say so too. */
+  public Inspection claims(Measures measures) throws IOException {
+    List<String> status = Files.readAllLines(process.resolve("status"));
+    measures.doubt("seccomp", status.contains("Seccomp:\t2"));
+    measures.doubt("no-new-privileges", status.contains("NoNewPrivs:\t1"));
+    measures.doubt("no-capabilities", status.contains("CapBnd:\t0000000000000000"));
     return this;
   }
 

@@ -66,6 +66,14 @@ public final class Measures {
     return this;
   }
 
+  /** Takes back what was told to be applied, unless it was seen. */
+  void doubt(String name, boolean seen) {
+    Measure told = found.get(name);
+    if (told != null && told.applied() && !seen) {
+      missing(name, "not so from outside, though it is told: " + told.detail());
+    }
+  }
+
   /** Takes what the guest says of itself: {@code +name detail} or {@code -name reason}. */
   public Measures report(List<String> lines) {
     for (String line : lines) {

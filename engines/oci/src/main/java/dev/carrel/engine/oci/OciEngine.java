@@ -269,6 +269,9 @@ final class OciEngine implements Engine {
       withoutRoot(measures, ids, limits);
     }
     measures.report(report);
+    if (runtime != OciRuntime.RUNSC) {
+      inspection.claims(measures);
+    }
     if (volume != null) {
       String detail = "ext4 of its own, " + limits.disk().bytes() + " bytes with its journal";
       measures.applied(Measures.VOLUME, detail).applied("workspace-limit", detail);

@@ -12,9 +12,9 @@ final class NotOffered {
       "templates are not built or tagged here: make an image and name it as the template"
           + " (carrel images)";
   private static final String VOLUMES =
-      "volumes are not offered through E2B's API: use Carrel's own (carrel volumes)";
+      "volumes are not offered through E2B's API: use Carrel's own (carrel volume)";
   private static final String SECRETS =
-      "secrets are not offered through E2B's API: use Carrel's own (carrel secrets)";
+      "secrets are not offered through E2B's API: use Carrel's own (carrel vault)";
 
   private final Door door;
 

@@ -53,6 +53,13 @@ public final class Measures {
     NAMES.forEach(name -> found.put(name, new Measure(name, false, "not seen to be applied")));
   }
 
+  /** What a machine has that nothing separates from the host. */
+  public static Isolation none(String why) {
+    var measures = new Measures();
+    NAMES.forEach(name -> measures.missing(name, why));
+    return measures.as(Strength.NONE);
+  }
+
   public Measures applied(String name, String detail) {
     return put(name, true, detail);
   }

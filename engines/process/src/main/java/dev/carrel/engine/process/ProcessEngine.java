@@ -2,6 +2,7 @@ package dev.carrel.engine.process;
 
 import dev.carrel.engine.host.GuestSocket;
 import dev.carrel.engine.host.HostProcess;
+import dev.carrel.engine.host.Measures;
 import dev.carrel.spi.Capabilities;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
@@ -40,36 +41,7 @@ import org.jspecify.annotations.Nullable;
 final class ProcessEngine implements Engine {
   static final String NAME = "process";
 
-  static final Isolation ISOLATION =
-      new Isolation(
-          Isolation.Strength.NONE,
-          Stream.of(
-                  "user-namespace",
-                  "uid-range",
-                  "own-guest-uid",
-                  "pid-namespace",
-                  "network-namespace",
-                  "mount-namespace",
-                  "ipc-namespace",
-                  "uts-namespace",
-                  "cgroup-namespace",
-                  "memory-limit",
-                  "pids-limit",
-                  "cpu-limit",
-                  "freezer",
-                  "read-only-root",
-                  "masked-proc",
-                  "minimal-dev",
-                  "no-capabilities",
-                  "no-new-privileges",
-                  "seccomp",
-                  "landlock",
-                  "workspace-limit",
-                  "tmpfs-tmp",
-                  "nofile-limit",
-                  "volume")
-              .map(name -> new Isolation.Measure(name, false, "the engine 'process' has none"))
-              .toList());
+  static final Isolation ISOLATION = Measures.none("the engine 'process' has none");
 
   private static final Duration START = Duration.ofSeconds(10);
   private static final int MAX_SOCKET_PATH = 107;

@@ -142,7 +142,8 @@ final class Life {
     long begin = System.nanoTime();
     boolean fits = answers.join();
     try {
-      if (fits && !row.limits().equals(box.machine().limits())) {
+      // By what each was asked for: a machine without a volume has settled on less disk than that.
+      if (fits && !row.limits().equals(box.row().limits())) {
         // Nobody's code is in it that could keep memory back: this needs no turn of the tenant's.
         Bounded.run("limits of " + box.id(), FREEZE_LIMIT, () -> box.machine().limit(row.limits()));
       }

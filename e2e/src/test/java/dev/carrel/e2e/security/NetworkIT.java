@@ -189,6 +189,37 @@ class NetworkIT {
     }
   }
 
+  /** The server fetches these; it has no other way than the sandbox. */
+  @Test
+  void c07ImportsReachNothingButTheInternetEither() {
+    try (Box box = observing(Carrel.ENGINE)) {
+      String there = ":" + port() + "/there";
+      assertThat(bring(box, "http://" + web() + "/there").get("success").asBoolean()).isTrue();
+      reached.clear();
+      for (String host : List.of("127.0.0.1", "127.255.0.1", "[::1]", "localhost")) {
+        JsonNode refused = bring(box, "http://" + host + there);
+        assertThat(refused.get("code").asText()).as(host).isEqualTo("egress_denied");
+        assertThat(refused.get("error").asText()).as(host).contains("egress.allow-private");
+      }
+      for (String written : List.of("2130706433", "0x7f.1", "[::ffff:127.0.0.1]")) {
+        assertThat(bring(box, "http://" + written + there).get("success").asBoolean())
+            .as(written)
+            .isFalse();
+      }
+      assertThat(reached).isEmpty();
+      String leads = "/redirect?http://127.0.0.1" + there;
+      JsonNode led = bring(box, "http://" + web() + leads);
+      assertThat(led.get("code").asText()).as(led.toString()).isEqualTo("egress_denied");
+      assertThat(reached).containsExactly("GET " + leads);
+    }
+  }
+
+  private JsonNode bring(Box box, String url) {
+    ObjectNode body = Api.object();
+    body.putArray("files").addObject().put("url", url).put("destination", "brought");
+    return api.post(box.path() + "/imports", body).json().at("/files/0");
+  }
+
   @Test
   void n03N08ThereIsNoOtherWayOut() {
     try (Box box = sandbox(Carrel.ENGINE, "\"allow\":[\"" + web() + "\"]")) {

@@ -119,8 +119,13 @@ final class Console {
 
   /** Messages may have lines, and often quote what a server, a package or a sandbox wrote. */
   private void tell(String head, String text) {
-    err.println(head + without(text, "\n\t"));
+    err.println(head + safeLines(text));
     err.flush();
+  }
+
+  /** As {@link #safe}, for text of more than one line. */
+  String safeLines(String text) {
+    return without(text, "\n\t");
   }
 
   /** Text from a sandbox, unable to move the cursor or change colours. */

@@ -101,10 +101,10 @@ final class HostCommand extends CommandGroup {
 
     private static void print(Console console, HostResult result) {
       if (!result.stdout().isEmpty()) {
-        console.line(console.safe(result.stdout().stripTrailing()));
+        console.line(console.safeLines(result.stdout().stripTrailing()));
       }
       if (!result.stderr().isEmpty()) {
-        console.note(console.safe(result.stderr().stripTrailing()));
+        console.note(result.stderr().stripTrailing());
       }
       if (result.timedOut()) {
         console.note("it was killed after " + result.durationMs() + " ms");
@@ -147,7 +147,7 @@ final class HostCommand extends CommandGroup {
         if (common.json()) {
           console.json(content);
         } else {
-          console.line(console.safe(content.content().stripTrailing()));
+          console.line(console.safeLines(content.content().stripTrailing()));
           if (content.truncated()) {
             console.note("there is more after this: the file has " + content.size() + " bytes");
           }

@@ -90,14 +90,8 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     sandboxes.pools().warmUp(warmKernels);
   }
 
-  /** What a cell may take that names no time. */
-  public Duration defaultTimeout() {
-    return settings.defaultTimeout();
-  }
-
-  /** The most that a cell may take. */
-  public Duration maxTimeout() {
-    return settings.maxTimeout();
+  public ContextSettings settings() {
+    return settings;
   }
 
   /** Starts an interpreter; returns when it is ready. */

@@ -92,7 +92,7 @@ final class Interpreter {
 
   /** As long as it takes: the client has a timeout of its own, and hangs up. */
   private ExecuteCode cell(String code, Language language, @Nullable ContextId id) {
-    Duration timeout = contexts.maxTimeout();
+    Duration timeout = contexts.settings().maxTimeout();
     return new ExecuteCode(code, id == null ? language : null, id, timeout);
   }
 

@@ -88,8 +88,8 @@ final class CodeTools {
           "auto_fix":{"type":"boolean","default":false,"description":"With validate: adds missing imports (Python)"},
         """
                 .formatted(
-                    Schemas.seconds(control.contexts().maxTimeout()),
-                    Schemas.seconds(control.contexts().defaultTimeout()))
+                    Schemas.seconds(control.contexts().settings().maxTimeout()),
+                    Schemas.seconds(control.contexts().settings().defaultTimeout()))
             + NewSession.INPUT_OF_RUN
             + "}}",
         """

@@ -81,7 +81,9 @@ class FileApiIT {
       }
     }
     box.put("enough", "");
-    assertThat(seen).as("its own two, not the host's").containsExactlyInAnyOrder("inside", box.id());
+    assertThat(seen)
+        .as("its own two, not the host's")
+        .containsExactlyInAnyOrder("inside", box.id());
   }
 
   @ParameterizedTest

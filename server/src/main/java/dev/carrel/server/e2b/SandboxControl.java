@@ -141,7 +141,7 @@ final class SandboxControl {
         isSnapshot(template)
             ? sandboxes.snapshots().get(caller, new SnapshotId(template)).image()
             : image(template);
-    return image.equals(IMAGE);
+    return image.equals(SandboxSettings.HOST_IMAGE);
   }
 
   private static boolean isSnapshot(String template) {

@@ -15,21 +15,6 @@ import java.util.Map;
 
 /** A line of shell; what it writes to both streams comes back in the order in which it came. */
 final class ShellTool {
-  private static final String DESCRIPTION =
-      """
-      Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most %d seconds \
-      unless timeout_ms says otherwise. Files stay; variables and the working directory do not. With \
-      run_in_background it goes on, and its output is in a file.""";
-
-  private static final String INPUT =
-      """
-      "command":{"type":"string","minLength":1,"needed":true},
-      "timeout_ms":{"type":"integer","minimum":1,"maximum":%d,"default":%d},
-      "run_in_background":{"type":"boolean","default":false},
-      "description":{"type":"string","description":"What it does, in a few words"},
-      "secrets":{"type":"array","maxItems":64,"items":{"type":"string","minLength":1},
-        "description":"Names of secrets that it gets as variables"}""";
-
   private static final Duration USUAL = Duration.ofMinutes(2);
   private static final Duration LONGEST = Duration.ofMinutes(10);
   private static final Duration BACKGROUND = Duration.ofHours(1);
@@ -47,11 +32,22 @@ final class ShellTool {
   }
 
   String description() {
-    return DESCRIPTION.formatted(usual.toSeconds());
+    return """
+    Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most %d seconds \
+    unless timeout_ms says otherwise. Files stay; variables and the working directory do not. With \
+    run_in_background it goes on, and its output is in a file."""
+        .formatted(usual.toSeconds());
   }
 
   String input() {
-    return INPUT.formatted(control.execs().atMost(LONGEST, false).toMillis(), usual.toMillis());
+    return """
+    "command":{"type":"string","minLength":1,"needed":true},
+    "timeout_ms":{"type":"integer","minimum":1,"maximum":%d,"default":%d},
+    "run_in_background":{"type":"boolean","default":false},
+    "description":{"type":"string","description":"What it does, in a few words"},
+    "secrets":{"type":"array","maxItems":64,"items":{"type":"string","minLength":1},
+      "description":"Names of secrets that it gets as variables"}"""
+        .formatted(control.execs().atMost(LONGEST, false).toMillis(), usual.toMillis());
   }
 
   ToolResult run(Call call) throws InterruptedException {

@@ -34,7 +34,8 @@ class NewSessionTest {
     String session =
         session("{\"namespace\":\"%s\",\"secrets\":[\"SESSION_KEY\"]}".formatted(namespace));
     JsonNode seen =
-        done("execute_code", "{\"session_id\":\"%s\",\"code\":%s}", session, quoted(READ));
+        done(
+            "execute_code", "{\"session_id\":\"%s\",\"code\":%s}".formatted(session, quoted(READ)));
     assertThat(seen.get("stdout").asText()).as(seen.toString()).isEqualTo(SEEN);
   }
 
@@ -42,14 +43,15 @@ class NewSessionTest {
   void aRunOfItsOwnHasTheSecretsThatItNames() {
     String namespace = secretIn("once-lab");
     JsonNode without =
-        done("execute_code", "{\"namespace\":\"%s\",\"code\":%s}", namespace, quoted(READ));
+        done(
+            "execute_code",
+            "{\"namespace\":\"%s\",\"code\":%s}".formatted(namespace, quoted(READ)));
     assertThat(without.at("/error/type").asText()).isEqualTo("KeyError");
     JsonNode with =
         done(
             "execute_code",
-            "{\"namespace\":\"%s\",\"secrets\":[\"SESSION_KEY\"],\"code\":%s}",
-            namespace,
-            quoted(READ));
+            "{\"namespace\":\"%s\",\"secrets\":[\"SESSION_KEY\"],\"code\":%s}"
+                .formatted(namespace, quoted(READ)));
     assertThat(with.get("stdout").asText()).as(with.toString()).isEqualTo(SEEN);
     assertThat(mcp.error("execute_code", "{\"secrets\":[\"NO_SUCH_KEY\"],\"code\":\"1\"}"))
         .contains("NO_SUCH_KEY");
@@ -60,7 +62,8 @@ class NewSessionTest {
     String session = session("{\"namespace\":\"%s\"}".formatted(secretIn("command-lab")));
     String arguments = "{\"session_id\":\"%s\",\"secrets\":[\"SESSION_KEY\"],\"command\":\"%s\"%s}";
     String line = "echo ${#SESSION_KEY} $SESSION_KEY";
-    assertThat(done("execute_terminal", arguments, session, line, "").get("stdout").asText())
+    assertThat(
+            done("execute_terminal", arguments.formatted(session, line, "")).get("stdout").asText())
         .isEqualTo(SEEN);
     assertThat(mcp.text("Bash", arguments.formatted(session, line, ""))).isEqualTo(SEEN);
     mcp.text(
@@ -92,8 +95,8 @@ class NewSessionTest {
     assertThat(
             done(
                     "execute_code",
-                    "{\"session_id\":\"%s\",\"code\":\"1\",\"namespace\":\"later-lab\"}",
-                    session)
+                    "{\"session_id\":\"%s\",\"code\":\"1\",\"namespace\":\"later-lab\"}"
+                        .formatted(session))
                 .get("success")
                 .asBoolean())
         .isTrue();
@@ -165,8 +168,8 @@ class NewSessionTest {
     return made.get("session_id").asText();
   }
 
-  private JsonNode done(String tool, String arguments, Object... values) {
-    JsonNode result = mcp.call(tool, arguments.formatted(values));
+  private JsonNode done(String tool, String arguments) {
+    JsonNode result = mcp.call(tool, arguments);
     assertThat(result.has("structuredContent")).as(result.toString()).isTrue();
     return result.get("structuredContent");
   }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TokenFileTest {
-  private static final String SECRET = "a secret that is long enough for all".replace(' ', '-');
+  private static final String SECRET = "as-long-as-the-longest-digest-of-them-all".repeat(2);
 
   @TempDir Path directory;
 
@@ -82,7 +82,7 @@ class TokenFileTest {
             jwt(algorithm, "[]", SECRET),
             unsigned,
             unsigned + "!",
-            token + "x",
+            token + "xx",
             "..",
             "a.b.c",
             "jwt:" + SECRET,

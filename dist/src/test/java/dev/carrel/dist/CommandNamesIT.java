@@ -54,7 +54,6 @@ class CommandNamesIT {
           entry("WebFetch", "web fetch"),
           entry("WebSearch", "web search"),
           entry("fetch_webpage", "web fetch"),
-          entry("web_search", "web search"),
           entry("request_egress", "egress"),
           entry("list_approvals", "approvals list"),
           entry("egress_decisions", "egress decisions"),

@@ -37,6 +37,7 @@ final class EngineRun {
           "security.NetworkIT",
           "security.BrokerIT",
           "security.PackageAttackIT",
+          "security.SessionPackagesIT",
           "security.WarmBoxIT",
           "functional.AppsIT",
           "functional.CrashIT",

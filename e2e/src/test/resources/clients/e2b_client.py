@@ -372,17 +372,17 @@ def refusals(half):
     yield "TemplateBase.assignTags", lambda: Template.assign_tags("mine:one", "two"), images
     yield "TemplateBase.removeTags", lambda: Template.remove_tags("mine", "two"), images
     yield "TemplateBase.getTags", lambda: Template.get_tags("mine"), images
-    yield "Volume.create", lambda: half.named("Volume").create("mine"), "carrel volumes"
-    yield "Volume.connect", lambda: half.named("Volume").connect("mine"), "carrel volumes"
-    yield "Volume.getInfo", lambda: half.named("Volume").get_info("mine"), "carrel volumes"
-    yield "Volume.list", lambda: half.named("Volume").list(), "carrel volumes"
-    yield "Volume.destroy", lambda: half.named("Volume").destroy("mine"), "carrel volumes"
-    yield "Secret.create", lambda: half.named("Secret").create("mine", "secret"), "carrel secrets"
-    yield "Secret.update", lambda: half.named("Secret").update("mine", "secret"), "carrel secrets"
-    yield "Secret.getInfo", lambda: half.named("Secret").get_info("mine"), "carrel secrets"
-    yield "Secret.exists", lambda: half.named("Secret").exists("mine"), "carrel secrets"
-    yield "Secret.destroy", lambda: half.named("Secret").destroy("mine"), "carrel secrets"
-    yield "SecretPaginator#nextItems", lambda: half.named("Secret").list().next_items(), "carrel secrets"
+    yield "Volume.create", lambda: half.named("Volume").create("mine"), "carrel volume)"
+    yield "Volume.connect", lambda: half.named("Volume").connect("mine"), "carrel volume)"
+    yield "Volume.getInfo", lambda: half.named("Volume").get_info("mine"), "carrel volume)"
+    yield "Volume.list", lambda: half.named("Volume").list(), "carrel volume)"
+    yield "Volume.destroy", lambda: half.named("Volume").destroy("mine"), "carrel volume)"
+    yield "Secret.create", lambda: half.named("Secret").create("mine", "secret"), "carrel vault)"
+    yield "Secret.update", lambda: half.named("Secret").update("mine", "secret"), "carrel vault)"
+    yield "Secret.getInfo", lambda: half.named("Secret").get_info("mine"), "carrel vault)"
+    yield "Secret.exists", lambda: half.named("Secret").exists("mine"), "carrel vault)"
+    yield "Secret.destroy", lambda: half.named("Secret").destroy("mine"), "carrel vault)"
+    yield "SecretPaginator#nextItems", lambda: half.named("Secret").list().next_items(), "carrel vault)"
 
 
 @step

@@ -266,7 +266,9 @@ class BoundaryIT {
     // A type that there is not: a kernel that looks at the call at all says that it is invalid,
     // whichever families it knows.
     String probe = "/usr/bin/python3 -c 'import socket\nsocket.socket(%d, 12)' 2>&1 | tail -1";
-    assertThat(box.exec(probe.formatted(2)).get("stdout").asText()).contains("Invalid argument");
+    if (!Carrel.OWN_KERNEL) { // gVisor's knows none of these families, and looks at them first
+      assertThat(box.exec(probe.formatted(2)).get("stdout").asText()).contains("Invalid argument");
+    }
     assertThat(box.exec(probe.formatted(family)).get("stdout").asText())
         .containsAnyOf("Operation not permitted", "not supported");
   }

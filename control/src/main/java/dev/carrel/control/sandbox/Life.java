@@ -421,7 +421,11 @@ final class Life {
   /** Removes one that ended long ago, unless somebody has started it since it was looked at. */
   void removeEnded(Sandbox row) {
     try (Turn _ = turns.takeAtLast(row.id())) {
-      if (store.transition(row, destroyed(row), "retention")) {
+      Instant seen = row.lastActivityAt();
+      // Whoever changed it since it was looked at has put this off.
+      boolean due =
+          store.find(row.id()).filter(now -> now.lastActivityAt().equals(seen)).isPresent();
+      if (due && store.transition(row, destroyed(row), "retention")) {
         store.find(row.id()).ifPresent(this::finishRemoval);
       }
     }

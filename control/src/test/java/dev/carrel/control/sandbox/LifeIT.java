@@ -338,6 +338,16 @@ final class LifeIT {
   }
 
   @Test
+  void oneThatWasChangedSinceItWasFoundToBeDueIsNotRemoved() {
+    Sandbox sandbox = fixture.sandbox();
+    Sandbox stopped = sandboxes().stop(ALICE, sandbox.id());
+    sandboxes().patch(ALICE, sandbox.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT));
+
+    sandboxes().life().removeEnded(stopped);
+    assertThat(sandboxes().get(ALICE, sandbox.id()).status()).isEqualTo(SandboxStatus.STOPPED);
+  }
+
+  @Test
   void whatIsNotWantedByItsMakerIsLeftToWhoHasItByItsKey() {
     CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("shared");
     Sandbox shared = sandboxes().create(ALICE, keyed);

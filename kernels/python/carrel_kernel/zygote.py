@@ -49,6 +49,7 @@ PRELOADS = {
 GREETING = session.greeting()
 PLACES = (0, 1, 2, session.REQUESTS, session.EVENTS)
 libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 ARM = os.uname().machine == "aarch64"
 SYS_CLONE, SYS_SETNS, SYS_CAPSET, SYS_SECCOMP = (220, 268, 91, 277) if ARM else (56, 308, 126, 317)
 VFORK = 0x4000 | 0x100 | 17  # CLONE_VFORK, CLONE_VM, SIGCHLD
@@ -92,8 +93,8 @@ def call(number, *arguments):
     return check(libc.syscall(ctypes.c_long(number), *values))
 
 
-def prctl(option, *values):
-    return check(libc.prctl(option, *[ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]))
+def prctl(option, first=0, second=0):
+    return check(libc.prctl(option, first, second, 0, 0))
 
 
 def set_capabilities(effective, permitted, inheritable):
@@ -153,6 +154,9 @@ def serve(preload):
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
     heard, tell = os.pipe()
+    waits = select.poll()
+    for descriptor in (heard, CONTROL):
+        waits.register(descriptor, select.POLLIN)
     me = os.getpid()
     control.send(b"R")
     while True:
@@ -165,7 +169,7 @@ def serve(preload):
             word = hear(heard)
         if word != TAKEN:
             os._exit(0)
-        stand_back(heard, control)
+        stand_back(waits, heard)
 
 
 def hear(heard):
@@ -179,12 +183,9 @@ def hear(heard):
     return word[:1]
 
 
-def stand_back(heard, control):
+def stand_back(waits, heard):
     """The next spare is as much work as the request that took the last one, and would slow that down; it has time, unless
     somebody asks already."""
-    waits = select.poll()
-    for descriptor in (heard, control.fileno()):
-        waits.register(descriptor, select.POLLIN)
     end = time.monotonic() + STAND_BACK
     while (left := end - time.monotonic()) > 0:
         for descriptor, _ in waits.poll(left * 1000):
@@ -233,11 +234,12 @@ def spare(control, tell, settings, generators, zygote):
         os.write(tell, (TAKEN if request else ALONE) + me)
         if not request:
             os._exit(0)
-        streams = enter(fields(request), passed, whole, settings)
+        asked = fields(request)
+        streams = enter(asked, passed, whole, settings)
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    start(control, tell, OVER + me, fields(request), streams, number(settings[11][0]), zygote)
+    start(control, tell, OVER + me, asked, streams, number(settings[11][0]), zygote)
 
 
 def describe(failure):
@@ -343,13 +345,12 @@ def confine(request, settings, ruleset):
 
 
 def drop_bounding_set():
+    drop = libc.prctl
     for capability in range(64):
-        try:
-            prctl(PR_CAPBSET_DROP, capability)
-        except OSError as failure:
-            if failure.errno == 22 and capability > 37:
+        if drop(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            if ctypes.get_errno() == 22 and capability > 37:
                 return  # past the last one of this kernel
-            raise
+            check(-1)
 
 
 def start(control, tell, over, request, streams, user, zygote):

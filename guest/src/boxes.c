@@ -298,6 +298,7 @@ boxes_destroy(struct spawn *spawn, int index)
 		return;
 	end_beside(box, WNOHANG);
 	jobs_abandon_box(spawn, index);
+	fork_forget(spawn, index);
 	spawn_unwatch(spawn, &box->report);
 	if (box->pidfd >= 0 && !box->ended) {
 		keep_events(&box->kept, box->pidfd);
@@ -363,8 +364,10 @@ boxes_on_report(struct spawn *spawn, int index)
 		boxes_settled(spawn, index);
 	if (box->state == BOX_RUNNING && box->attached)
 		boxes_want_spares(spawn);
-	if (box->state == BOX_RUNNING)
+	if (box->state == BOX_RUNNING) {
 		blank_want(spawn, details->image, details->owner);
+		fork_expect(spawn, index);
+	}
 }
 
 /* Keeps how it ended, if that can be known: a parent is told, others only by newer kernels and once it was reaped. */
@@ -446,6 +449,7 @@ boxes_on_process(struct spawn *spawn, int index)
 		give_up(&lost, KIND_ENGINE, "launch", 0, "the child ended without a report");
 		creation_failed(spawn, index, &lost);
 	}
+	fork_forget(spawn, index);
 	if (box->state == BOX_RUNNING)
 		box->state = BOX_DEAD;
 	if (box->state == BOX_LEAVING)

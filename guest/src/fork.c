@@ -26,14 +26,7 @@ enum { OUT, ERR, CONTROL_IN, CONTROL_OUT, CHANNEL, STREAM_ENDS };
 
 static const char *const namespaces[] = {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"};
 #define NAMESPACES (sizeof namespaces / sizeof *namespaces)
-#define WAYS_MAX (STREAM_ENDS + NAMESPACES + 1 + CG_COUNT)
-_Static_assert(WAYS_MAX <= PASSED_AT_ONCE, "all ways go in one message");
-
-/* Descriptors on their way to somebody else; closed here whatever happens. */
-struct ways {
-	int fds[WAYS_MAX];
-	int count;
-};
+_Static_assert(STREAM_ENDS + NAMESPACES + 1 + CG_COUNT <= PASSED_AT_ONCE, "all ways go in one message");
 
 struct fork_request {
 	char exec[EXEC_ID_SIZE], sandbox[ID_MAX], preload[PRELOAD_MAX], image[HOST_PATH_MAX];
@@ -77,7 +70,7 @@ open_streams(struct ways *kernel, struct ways *guest_ends)
 }
 
 static bool
-open_namespaces(const struct box *box, struct ways *ways, char *names, size_t size)
+open_namespaces(const struct box *box, struct doors *doors)
 {
 	char path[48];
 	size_t length = 0;
@@ -86,9 +79,9 @@ open_namespaces(const struct box *box, struct ways *ways, char *names, size_t si
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT && strcmp(namespaces[i], "cgroup") == 0)
 			continue;
-		if (!add(ways, fd))
+		if (!add(&doors->kernel, fd))
 			return false;
-		length += (size_t)snprintf(names + length, size - length, "%s%s", length > 0 ? " " : "", namespaces[i]);
+		length += (size_t)snprintf(doors->names + length, sizeof doors->names - length, "%s%s", length > 0 ? " " : "", namespaces[i]);
 	}
 	return true;
 }
@@ -118,45 +111,61 @@ open_groups(const struct box_details *details, int groups[CG_COUNT])
 	return count;
 }
 
-/* All that leads into a sandbox, and a message that says what is what. */
-static bool
-open_sandbox(const struct box *box, const struct box_details *details, struct ways *ways, struct writer *out)
+static void
+doors_close(struct doors *doors)
 {
-	char names[64] = "";
+	close_ways(&doors->kernel);
+	close_ways(&doors->guest);
+	doors->box = -1;
+}
+
+/* All that leads into a sandbox. */
+static bool
+doors_open(struct spawn *spawn, int index, struct doors *doors)
+{
+	const struct box *box = &spawn->boxes[index];
+	const struct box_details *details = &spawn->details[index];
 	int groups[CG_COUNT];
-	bool landlock = details->measures.applied[MEASURE_LANDLOCK];
-	if (!open_namespaces(box, ways, names, sizeof names) || (landlock && !add(ways, open_ruleset(box))))
-		return false;
-	int count = open_groups(details, groups);
-	for (int i = 0; i < count; i++)
-		add(ways, groups[i]);
+	*doors = (struct doors){.box = index, .landlock = details->measures.applied[MEASURE_LANDLOCK]};
+	bool good = open_streams(&doors->kernel, &doors->guest) && open_namespaces(box, doors)
+		&& (!doors->landlock || add(&doors->kernel, open_ruleset(box)));
+	doors->groups = good ? open_groups(details, groups) : -1;
+	for (int i = 0; i < doors->groups; i++)
+		add(&doors->kernel, groups[i]);
 	/* The number was looked at several times: it must have been the same process's all the while. */
 	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
-	if (count < 0 || poll(&ended, 1, 0) != 0)
-		return false;
-	put_string(out, 11, names);
-	put_int(out, 12, count);
-	put_int(out, 13, landlock);
+	if (doors->groups >= 0 && poll(&ended, 1, 0) == 0)
+		return true;
+	doors_close(doors);
+	return false;
+}
+
+/* Says what is what of what is passed with it. */
+static void
+put_doors(struct writer *out, const struct doors *doors, const struct box_details *details)
+{
+	put_string(out, 11, doors->names);
+	put_int(out, 12, doors->groups);
+	put_int(out, 13, doors->landlock);
 	/* As in confine_limits: only where no group counts them. */
 	put_int(out, 14, details->measures.applied[MEASURE_PIDS_LIMIT] ? 0 : details->limits.pids);
 	put_int(out, 15, details->limits.nofile);
-	return true;
 }
 
 static bool
-ask_zygote(struct spawn *spawn, struct zygote *zygote, int index, struct bytes payload, struct ways *ways)
+ask_zygote(struct spawn *spawn, struct zygote *zygote, struct bytes payload, const struct doors *doors)
 {
 	struct writer out = {0};
 	size_t offset = 0;
 	uint8_t tag;
 	struct bytes value;
 	frame_begin(&out, 2);
-	bool good = open_sandbox(&spawn->boxes[index], &spawn->details[index], ways, &out);
+	put_doors(&out, doors, &spawn->details[doors->box]);
 	while (field_next(payload, &offset, &tag, &value) == 1)
 		if (tag == TAG_VARIABLE || tag == TAG_DIRECTORY)
 			put_bytes(&out, tag == TAG_VARIABLE ? 17 : 16, value.data, value.length);
 	frame_end(&out);
-	good = good && send_ways(zygote->control, &out, ways);
+	bool good = send_ways(zygote->control, &out, &doors->kernel);
 	writer_free(&out);
 	if (good) {
 		if (zygote->asked++ == zygote->told)
@@ -213,12 +222,10 @@ may_have_groups(const struct box_details *details)
 	return true;
 }
 
-/* True when the guest was asked; otherwise `reason` says why the kernel has to be started from scratch. */
+/* Whether a zygote's child may become a kernel there; otherwise `reason` says why not. */
 static bool
-begin(struct spawn *spawn, int client, const struct fork_request *request, struct bytes payload, const char **reason)
+may_enter(const struct spawn *spawn, int index, const char **reason)
 {
-	struct ways kernel = {.count = 0}, ends = {.count = 0};
-	int index = boxes_find(spawn, request->sandbox);
 	*reason = "no such sandbox runs here";
 	if (index < 0 || spawn->boxes[index].state != BOX_RUNNING)
 		return false;
@@ -231,16 +238,66 @@ begin(struct spawn *spawn, int client, const struct fork_request *request, struc
 	if (details->owner == 0 || !fully_confined(&details->measures))
 		return false;
 	*reason = "an interpreter of an image could move others' processes by a control group of version 2";
-	if (!may_have_groups(details))
+	return may_have_groups(details);
+}
+
+void
+fork_expect(struct spawn *spawn, int index)
+{
+	const char *reason;
+	struct nursery *nursery = spawn->nursery;
+	bool asked = false;
+	for (int i = 0; i < ZYGOTES_MAX && !asked; i++)
+		asked = nursery->zygotes[i].state == ZYGOTE_READY && strcmp(nursery->zygotes[i].image, spawn->details[index].image) == 0;
+	if (asked && may_enter(spawn, index, &reason))
+		nursery->expected = index;
+}
+
+bool
+fork_expected(const struct spawn *spawn)
+{
+	return spawn->nursery->expected >= 0;
+}
+
+void
+fork_prepare(struct spawn *spawn)
+{
+	struct nursery *nursery = spawn->nursery;
+	int index = nursery->expected;
+	nursery->expected = -1;
+	doors_close(&nursery->ahead);
+	if (index >= 0)
+		doors_open(spawn, index, &nursery->ahead);
+}
+
+void
+fork_forget(struct spawn *spawn, int index)
+{
+	struct nursery *nursery = spawn->nursery;
+	if (nursery->expected == index)
+		nursery->expected = -1;
+	if (nursery->ahead.box == index)
+		doors_close(&nursery->ahead);
+}
+
+/* True when the guest was asked; otherwise `reason` says why the kernel has to be started from scratch. */
+static bool
+begin(struct spawn *spawn, int client, const struct fork_request *request, struct bytes payload, const char **reason)
+{
+	struct doors doors = spawn->nursery->ahead;
+	int index = boxes_find(spawn, request->sandbox);
+	if (!may_enter(spawn, index, reason))
 		return false;
-	struct zygote *zygote = zygote_for(spawn, details->image, request->preload, reason);
+	struct zygote *zygote = zygote_for(spawn, spawn->details[index].image, request->preload, reason);
 	if (zygote == NULL)
 		return false;
 	*reason = "the zygote or the guest takes no request";
-	bool good = open_streams(&kernel, &ends) && ask_zygote(spawn, zygote, index, payload, &kernel)
-		&& ask_guest(spawn, client, request, &ends);
-	close_ways(&kernel);
-	close_ways(&ends);
+	if (doors.box == index)
+		spawn->nursery->ahead = (struct doors){.box = -1};
+	else if (!doors_open(spawn, index, &doors))
+		return false;
+	bool good = ask_zygote(spawn, zygote, payload, &doors) && ask_guest(spawn, client, request, &doors.guest);
+	doors_close(&doors);
 	return good;
 }
 

@@ -263,8 +263,11 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 		timeout = earlier(timeout, earlier(boxes_spares_tick(spawn), blank_tick(spawn)));
 		if (folder < 0)
 			timeout = earlier(timeout, IDLE_MS); /* nobody tells when it is removed */
-		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, timeout);
-		if (idle && count == 0 && timeout == IDLE_MS)
+		bool expected = fork_expected(spawn);
+		int count = epoll_wait(spawn->epoll, events, EVENTS_MAX, expected ? 0 : timeout);
+		if (expected && count == 0)
+			fork_prepare(spawn);
+		if (idle && count == 0 && timeout == IDLE_MS && !expected)
 			spawn->leaving = true;
 		for (int i = 0; i < count; i++) {
 			int index = (int)(uint32_t)events[i].data.u64;

@@ -33,6 +33,7 @@ zygotes_open(struct nursery *nursery)
 		nursery->zygotes[i].control = nursery->zygotes[i].life = -1;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		nursery->adoptions[i].guest = -1;
+	nursery->expected = nursery->ahead.box = -1;
 }
 
 static bool

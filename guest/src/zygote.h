@@ -10,6 +10,7 @@
 #define CARREL_ZYGOTE_H
 
 #include "clients.h"
+#include "passing.h"
 
 #define ZYGOTES_MAX 32
 #define HOLDERS_MAX 128
@@ -42,13 +43,29 @@ struct adoption {
 	int64_t deadline;
 };
 
+/* Descriptors on their way to somebody else. */
+struct ways {
+	int fds[PASSED_AT_ONCE];
+	int count;
+};
+
+/* What a fork into a sandbox needs: streams for the kernel and for the guest, and the ways in, which go to the kernel too. */
+struct doors {
+	int box; /* -1: none are open */
+	struct ways kernel, guest;
+	char names[64]; /* of the namespaces, in their order */
+	int groups;
+	bool landlock;
+};
+
 struct nursery {
 	unsigned max_forks;	   /* of one zygote, after which it is replaced */
 	int64_t max_age, max_idle; /* milliseconds */
 	struct zygote zygotes[ZYGOTES_MAX];
 	struct holder holders[HOLDERS_MAX];
 	struct adoption adoptions[CLIENTS_MAX];
-	uint64_t number; /* of the last request */
+	int expected;	    /* the sandbox that is most likely to be entered next; -1: none, or its doors are open */
+	struct doors ahead; /* of that one */
 };
 
 /* Preloads that a zygote can have. */
@@ -78,6 +95,14 @@ void fork_serve(struct spawn *spawn, struct client *client, struct bytes payload
 void fork_ready(struct spawn *spawn, int index);
 void fork_abandon(struct spawn *spawn, int index);
 int forks_tick(struct spawn *spawn);
+
+/* Of a sandbox that was just made: whoever asked for it wants an interpreter in it next, where others of its image are in use.
+ * Its doors are opened by fork_prepare, when there is nothing else to do. Whatever ends it must have them closed: they keep
+ * its namespaces. */
+void fork_expect(struct spawn *spawn, int index);
+bool fork_expected(const struct spawn *spawn);
+void fork_prepare(struct spawn *spawn);
+void fork_forget(struct spawn *spawn, int index);
 
 /* For fork.c and zygote_start.c: opens the ways into control groups, to each of which `0` is to be written. */
 int groups_open(const struct hierarchies *groups, int fds[CG_COUNT]);

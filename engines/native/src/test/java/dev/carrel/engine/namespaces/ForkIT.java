@@ -22,6 +22,7 @@ import dev.carrel.spi.Preload;
 import dev.carrel.spi.Rootfs;
 import dev.carrel.spi.WarmSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -29,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -263,6 +265,41 @@ final class ForkIT extends MachineTests {
     assertThat(WarmKernel.in(start(), Preload.PLAIN).run("print(1)")).isEqualTo("1\n");
   }
 
+  /** What is opened ahead keeps namespaces: it must not outlive a sandbox, or lead into another. */
+  @Test
+  void waysIntoTheSandboxThatWasMadeLastAreOpenUntilTheyAreUsedOrItEnds() {
+    WarmKernel.in(start(), Preload.PLAIN).close();
+    Machine earlier = start();
+    String earlierSpace = space(earlier);
+    Eventually.holds("the ways are open", SOON, () -> serverHolds(earlierSpace));
+    Machine later = start();
+    String laterSpace = space(later);
+    Eventually.holds("those of the next", SOON, () -> serverHolds(laterSpace));
+    assertThat(serverHolds(earlierSpace)).isFalse();
+
+    try (WarmKernel kernel = WarmKernel.in(later, Preload.PLAIN)) {
+      assertThat(serverHolds(laterSpace)).isFalse();
+      String where = "import os; print(os.readlink('/proc/self/ns/pid'))";
+      assertThat(kernel.run(where)).isEqualTo(laterSpace + "\n");
+      assertThat(WarmKernel.in(earlier, Preload.PLAIN).run(where)).isEqualTo(earlierSpace + "\n");
+    }
+
+    Machine last = start();
+    String lastSpace = space(last);
+    Eventually.holds("the ways are open", SOON, () -> serverHolds(lastSpace));
+    last.destroy();
+    assertThat(serverHolds(lastSpace)).isFalse();
+    assertThat(Leftovers.of(last.id().value(), runDirectory())).isEmpty();
+  }
+
+  private boolean serverHolds(String namespace) {
+    try (Stream<Path> open = Files.list(Path.of("/proc/" + serverPid() + "/fd"))) {
+      return open.anyMatch(file -> link(file).equals(namespace));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Those of the host that are in the same pid namespace. */
   private static List<Long> processesBeside(long pid) {
     String space = space(pid);
@@ -273,11 +310,19 @@ final class ForkIT extends MachineTests {
         .toList();
   }
 
+  private static String space(Machine machine) {
+    return space(((NativeMachine) machine).pid());
+  }
+
   private static String space(long pid) {
+    return link(Path.of("/proc/" + pid + "/ns/pid"));
+  }
+
+  private static String link(Path file) {
     try {
-      return Files.readSymbolicLink(Path.of("/proc/" + pid + "/ns/pid")).toString();
+      return Files.readSymbolicLink(file).toString();
     } catch (IOException e) {
-      return ""; // it ended while we looked
+      return ""; // it ended, or was closed, while we looked
     }
   }
 

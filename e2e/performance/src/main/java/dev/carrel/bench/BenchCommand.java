@@ -13,6 +13,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -33,6 +36,7 @@ import picocli.CommandLine.Spec;
     })
 public final class BenchCommand implements Callable<Integer> {
   private static final int MCP_STARTS = 5;
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
   private static final Duration IDLE = Duration.ofSeconds(12);
   private static final int QUICK = 40;
   private static final int USUAL = 200;
@@ -102,6 +106,7 @@ public final class BenchCommand implements Callable<Integer> {
 
   private final Path home;
   private Path memory = Path.of("");
+  private boolean over;
 
   @Spec private @Nullable CommandSpec spec;
 
@@ -121,12 +126,14 @@ public final class BenchCommand implements Callable<Integer> {
     Path scratch = Files.createTempDirectory("carrel-bench");
     memory = inMemory();
     int count = quick ? QUICK : USUAL;
+    Thread interrupted = new Thread(() -> leaveNothing(scratch));
+    Runtime.getRuntime().addShutdownHook(interrupted);
     try {
       measure(report, scratch, count);
     } finally {
-      deleteTree(scratch);
-      deleteTree(memory);
+      leaveNothing(scratch);
     }
+    Runtime.getRuntime().removeShutdownHook(interrupted);
     report.print(terminal);
     report.writeJson(out);
     terminal.println("written to " + out.toAbsolutePath());
@@ -145,11 +152,14 @@ public final class BenchCommand implements Callable<Integer> {
     if (density > 0) {
       density(report, scratch);
     }
-    if (creates) {
-      creates(report, Floors.prepare(report, scratch), scratch, count);
-    }
-    if (claims) {
-      claims(report, Floors.prepare(report, scratch), scratch, count);
+    if (creates || claims) {
+      Floors floors = Floors.prepare(report, scratch);
+      if (creates) {
+        creates(report, floors, scratch, count);
+      }
+      if (claims) {
+        claims(report, floors, scratch, count);
+      }
     }
     if (!soak && density == 0 && !creates && !claims && !egress && !audit && !engines) {
       step("redaction");
@@ -277,10 +287,14 @@ public final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  private ServerProcess start(Path scratch, String name, Map<String, String> settings)
+  private synchronized ServerProcess start(Path scratch, String name, Map<String, String> settings)
       throws IOException, InterruptedException {
+    if (over) {
+      throw new InterruptedException("nothing is measured any more");
+    }
     var all = new HashMap<>(settings);
     all.put(ServerProcess.RUN, memory.resolve(name).toString());
+    all.putIfAbsent("CARREL_SANDBOX_ON_SHUTDOWN", "stop");
     return ServerProcess.start(home, scratch.resolve(name), all);
   }
 
@@ -308,6 +322,23 @@ public final class BenchCommand implements Callable<Integer> {
 
   private static void step(String name) {
     System.err.println("bench: " + name + " …");
+  }
+
+  /** Its servers end by themselves when all goes well; whoever interrupts it ends them too. */
+  private synchronized void leaveNothing(Path scratch) {
+    over = true;
+    List<ProcessHandle> servers = ProcessHandle.current().children().toList();
+    servers.forEach(ProcessHandle::destroy);
+    try {
+      CompletableFuture.allOf(
+              servers.stream().map(ProcessHandle::onExit).toArray(CompletableFuture[]::new))
+          .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+          .join();
+      deleteTree(scratch);
+      deleteTree(memory);
+    } catch (CompletionException | IOException e) {
+      System.err.println("bench: something stays in " + scratch + " and " + memory + ": " + e);
+    }
   }
 
   private static void deleteTree(Path root) throws IOException {

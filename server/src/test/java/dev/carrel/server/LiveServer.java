@@ -137,6 +137,15 @@ public final class LiveServer implements AutoCloseable {
     return control;
   }
 
+  /** From now on no sandbox starts, and that is the engine's failure. */
+  public void breakEngine() {
+    try {
+      Files.writeString(directory.resolve("run"), "no folder");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   public int port() {
     return server.port();
   }

@@ -1,6 +1,7 @@
 package dev.carrel.server.app;
 
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Route.Handler;
 import dev.carrel.spi.SandboxException;
@@ -22,6 +23,7 @@ final class Pages {
         if (!exchange.accepts("text/html") || exchange.begun() || !exchange.takeBack()) {
           throw e;
         }
+        Failure.note(exchange, e);
         show(exchange, HttpProblem.status(e.code()), e.message(), e.hint().orElse(""));
       }
     };

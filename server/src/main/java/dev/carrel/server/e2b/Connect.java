@@ -5,6 +5,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Route.Handler;
 import dev.carrel.spi.ErrorCode;
@@ -91,6 +92,7 @@ final class Connect {
         if (e.code().kind() == ErrorCode.Kind.BUG) {
           throw e;
         }
+        Failure.note(exchange, e);
         String word = Failures.word(e.code());
         Wire.json(exchange, Failures.statusOf(word), new Problem(word, Failures.message(e)));
       } catch (HttpProblem e) {
@@ -140,6 +142,7 @@ final class Connect {
         } else if (e.code().kind() == ErrorCode.Kind.BUG) {
           throw e;
         } else {
+          Failure.log(exchange, e);
           frames.end(new Problem(Failures.word(e.code()), Failures.message(e)));
         }
       } catch (Refusal e) {

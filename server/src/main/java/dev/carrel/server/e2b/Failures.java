@@ -1,5 +1,6 @@
 package dev.carrel.server.e2b;
 
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Route.Handler;
 import dev.carrel.spi.ErrorCode;
@@ -23,12 +24,14 @@ final class Failures {
         if (exchange.answered() || e.code().kind() == ErrorCode.Kind.BUG) {
           throw e;
         }
+        Failure.note(exchange, e);
         int status = status(e.code());
         Wire.json(exchange, status, new Body(status, message(e)));
       } catch (HttpProblem e) {
         if (exchange.answered()) {
           throw e;
         }
+        Failure.note(exchange, e);
         Wire.json(exchange, e.status(), new Body(e.status(), e.detail()));
       }
     };

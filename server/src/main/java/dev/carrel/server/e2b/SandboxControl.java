@@ -15,6 +15,7 @@ import dev.carrel.egress.HostPattern;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Rule;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.ErrorCode;
@@ -312,6 +313,7 @@ final class SandboxControl {
       }
       return new Forked(opened(fork), null);
     } catch (SandboxException e) {
+      Failure.log("a fork of " + id, e);
       return new Forked(null, new Failures.Body(Failures.status(e.code()), Failures.message(e)));
     }
   }

@@ -7,10 +7,10 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.auth.Authenticator;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
 import dev.carrel.server.http.SessionKey;
-import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import io.helidon.http.HeaderNames;
@@ -19,8 +19,6 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The routes of the flat API. They act on the caller's own sandbox, which is made when there is
@@ -28,7 +26,6 @@ import org.slf4j.LoggerFactory;
  * answered but that.
  */
 public final class FlatApi {
-  private static final Logger LOG = LoggerFactory.getLogger(FlatApi.class);
   private static final String BEARER = "Bearer ";
 
   private final Control control;
@@ -91,14 +88,13 @@ public final class FlatApi {
       exchange.header(HeaderNames.WWW_AUTHENTICATE, "Bearer realm=\"carrel\"");
       answer = Envelope.unauthenticated(String.valueOf(e.getMessage()));
     } catch (HttpProblem e) {
+      Failure.note(exchange, e);
       answer = Envelope.of(e);
     } catch (SandboxException e) {
-      if (e.code().kind() == ErrorCode.Kind.BUG || e.code().kind() == ErrorCode.Kind.ENGINE) {
-        LOG.warn("{} {} failed", exchange.method(), exchange.rawPath(), e);
-      }
+      Failure.note(exchange, e);
       answer = Envelope.of(e);
     } catch (IOException e) {
-      LOG.warn("{} {} failed", exchange.method(), exchange.rawPath(), e);
+      Failure.note(exchange, e);
       answer = new Envelope(500, "internal error", null);
     }
     if (answer == null) {

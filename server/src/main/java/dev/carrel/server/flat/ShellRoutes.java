@@ -8,6 +8,7 @@ import dev.carrel.control.exec.Execs;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.tools.BackgroundLine;
 import dev.carrel.spi.Command;
@@ -89,6 +90,7 @@ final class ShellRoutes {
                     said.truncated(),
                     null)));
       } catch (SandboxException e) {
+        Failure.log(at.exchange(), e);
         events.data(new Event("error", new Failed(Envelope.told(e))));
       }
     }

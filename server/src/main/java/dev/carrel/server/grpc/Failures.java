@@ -1,19 +1,16 @@
 package dev.carrel.server.grpc;
 
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.RequestIds;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import io.grpc.Metadata;
 import io.grpc.Status;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** How a failure becomes a status: gRPC's code by the kind, ours as the trailer carrel-code. */
 final class Failures {
   static final Metadata.Key<String> CODE =
       Metadata.Key.of("carrel-code", Metadata.ASCII_STRING_MARSHALLER);
-
-  private static final Logger LOG = LoggerFactory.getLogger(Failures.class);
 
   private final RequestIds ids = new RequestIds();
 
@@ -26,13 +23,11 @@ final class Failures {
 
   End of(String method, Exception e) {
     if (e instanceof SandboxException sandbox && sandbox.code().kind() != ErrorCode.Kind.BUG) {
-      if (sandbox.code().kind() == ErrorCode.Kind.ENGINE) {
-        LOG.warn("{} failed", method, e);
-      }
+      Failure.log(method, e);
       return end(status(sandbox.code().kind()).withDescription(text(sandbox)), sandbox.code());
     }
     String id = ids.next();
-    LOG.error("{} failed as {}", method, id, e);
+    Failure.log(method + " as " + id, e);
     return end(
         Status.INTERNAL.withDescription("the server failed; its log has the reason under " + id),
         ErrorCode.INTERNAL);

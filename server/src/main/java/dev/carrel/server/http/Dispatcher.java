@@ -18,18 +18,14 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The way of every request: guard, route, token, handler, and the one place where a failure becomes
  * an answer.
  */
 public final class Dispatcher implements Filter {
-  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
   private static final HeaderName REQUEST_ID = HeaderNames.create("X-Request-Id");
   private static final HeaderName NO_SNIFF = HeaderNames.create("X-Content-Type-Options");
-  private static final String RETRY_AFTER_SECONDS = "1";
   private static final long LINGER_BYTES = 64L * 1024 * 1024;
   private static final Duration LINGER = Duration.ofSeconds(2);
   private static final String BEARER = "Bearer ";
@@ -69,8 +65,8 @@ public final class Dispatcher implements Filter {
   @Override
   public void filter(FilterChain chain, RoutingRequest request, RoutingResponse response) {
     long start = System.nanoTime();
-    var exchange = new Exchange(request, response, connections.current(), limits);
     String requestId = request.headers().first(REQUEST_ID).map(ids::of).orElseGet(ids::next);
+    var exchange = new Exchange(request, response, connections.current(), limits, requestId);
     String method = request.prologue().method().text();
     try {
       response.header(REQUEST_ID, requestId);
@@ -80,19 +76,19 @@ public final class Dispatcher implements Filter {
       }
       serve(exchange, method);
     } catch (InterruptedException e) {
-      interrupted(exchange, requestId);
+      interrupted(exchange);
     } catch (ClientGoneException | ServerConnectionException e) {
       throw new CloseConnectionException("the client has gone", e);
     } catch (CloseConnectionException e) {
       throw e;
     } catch (Exception e) {
-      fail(exchange, requestId, e);
+      fail(exchange, e);
     } finally {
       if (!connections.current().steady()) {
         // Somebody reads ahead on the connection.
         exchange.closeAfterwards();
       }
-      log.record(exchange, method, requestId, System.nanoTime() - start);
+      log.record(exchange, method, System.nanoTime() - start);
     }
     response.commit();
     if (exchange.closing()) {
@@ -147,14 +143,14 @@ public final class Dispatcher implements Filter {
         .orElseThrow(() -> HttpProblem.unauthenticated("the token is not valid"));
   }
 
-  private void interrupted(Exchange exchange, String requestId) {
+  private void interrupted(Exchange exchange) {
     Connection connection = connections.current();
     if (connection.clientGone()) {
       throw new CloseConnectionException("the client has gone");
     }
     // The flag would break the very write that tells the client.
     Thread.interrupted();
-    fail(exchange, requestId, stopping());
+    fail(exchange, stopping());
   }
 
   private static SandboxException stopping() {
@@ -162,8 +158,9 @@ public final class Dispatcher implements Filter {
         .withHint("try again when it is back");
   }
 
-  private void fail(Exchange exchange, String requestId, Exception e) {
-    Problem problem = problem(exchange, requestId, e);
+  private void fail(Exchange exchange, Exception e) {
+    Failure.log(exchange, e);
+    Problem problem = problem(exchange, e);
     if (exchange.upgraded()) {
       throw new CloseConnectionException("a WebSocket broke off", e);
     }
@@ -182,24 +179,18 @@ public final class Dispatcher implements Filter {
     if (connections.stopping()) {
       exchange.closeAfterwards();
     }
-    exchange.header(REQUEST_ID, requestId).header(NO_SNIFF, "nosniff");
-    if (e instanceof HttpProblem http && http.headerName() != null && http.headerValue() != null) {
-      exchange.header(HeaderNames.create(http.headerName()), http.headerValue());
-    }
-    if (problem.status() == 429 || problem.status() == 503) {
-      exchange.header(HeaderNames.RETRY_AFTER, RETRY_AFTER_SECONDS);
-    }
+    exchange.header(REQUEST_ID, exchange.requestId()).header(NO_SNIFF, "nosniff");
+    Failure.describe(exchange, e);
     exchange.header(HeaderNames.CONTENT_TYPE, "application/problem+json");
     exchange.bytes(problem.status(), Json.bytes(problem));
   }
 
-  private Problem problem(Exchange exchange, String requestId, Exception e) {
+  private Problem problem(Exchange exchange, Exception e) {
+    String requestId = exchange.requestId();
     return switch (e) {
       case HttpProblem http -> Problem.of(http, requestId);
-      case SandboxException sandbox when sandbox.code().kind() == ErrorCode.Kind.BUG -> {
-        LOG.error("request {} failed", requestId, e);
-        yield Problem.internal(requestId);
-      }
+      case SandboxException sandbox when sandbox.code().kind() == ErrorCode.Kind.BUG ->
+          Problem.internal(requestId);
       case SandboxException sandbox -> {
         String cause =
             switch (sandbox.code()) {
@@ -209,15 +200,9 @@ public final class Dispatcher implements Filter {
               case WRONG_STATE -> causeOfDeath.apply(exchange).orElse(null);
               default -> null;
             };
-        if (sandbox.code().kind() == ErrorCode.Kind.ENGINE) {
-          LOG.warn("request {} failed", requestId, e);
-        }
         yield Problem.of(sandbox, cause, requestId);
       }
-      default -> {
-        LOG.error("request {} failed", requestId, e);
-        yield Problem.internal(requestId);
-      }
+      default -> Problem.internal(requestId);
     };
   }
 }

@@ -37,6 +37,7 @@ public final class Exchange {
   private final RoutingResponse response;
   private final Connection connection;
   private final Limits limits;
+  private final String requestId;
   private final Query query;
   private final Target target;
   private Router.@Nullable Match match;
@@ -50,11 +51,17 @@ public final class Exchange {
   /** What bounds an exchange. */
   record Limits(long maxJsonBody, Duration keepAlive) {}
 
-  Exchange(RoutingRequest request, RoutingResponse response, Connection connection, Limits limits) {
+  Exchange(
+      RoutingRequest request,
+      RoutingResponse response,
+      Connection connection,
+      Limits limits,
+      String requestId) {
     this.request = request;
     this.response = response;
     this.connection = connection;
     this.limits = limits;
+    this.requestId = requestId;
     this.query = new Query(request.prologue().query().rawValue());
     this.target = Target.of(request.prologue().uriPath().rawPath(), request.authority());
   }
@@ -62,6 +69,11 @@ public final class Exchange {
   /** What the request addresses the server by: a name, and maybe a port. */
   public String authority() {
     return target.authority();
+  }
+
+  /** The name under which the log has it. */
+  String requestId() {
+    return requestId;
   }
 
   public String method() {

@@ -34,7 +34,7 @@ public final class RequestLog {
     this.registry = registry;
   }
 
-  void record(Exchange exchange, String method, String requestId, long nanos) {
+  void record(Exchange exchange, String method, long nanos) {
     Router.Match match = exchange.match();
     Route route = match == null ? null : match.route();
     timer(route, exchange.status()).record(nanos, TimeUnit.NANOSECONDS);
@@ -49,7 +49,7 @@ public final class RequestLog {
             .addKeyValue("route", route == null ? "none" : route.template())
             .addKeyValue("status", exchange.status())
             .addKeyValue("micros", nanos / 1000)
-            .addKeyValue("request_id", requestId);
+            .addKeyValue("request_id", exchange.requestId());
     if (match != null && match.parameters().containsKey("id")) {
       line = line.addKeyValue("sandbox", printable(match.parameters().get("id")));
     }

@@ -1,19 +1,16 @@
 package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.server.http.Failure;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A request that is being served on a thread of its own, so that it can outlive the connection that
  * brought it, and be cancelled from another one.
  */
 final class Flight {
-  private static final Logger LOG = LoggerFactory.getLogger(Flight.class);
-
   private final RpcMessage.Request request;
   private final Outbox outbox;
   private final Work work;
@@ -88,14 +85,14 @@ final class Flight {
   }
 
   private ObjectNode failed(Exception e) {
+    if (!(e instanceof RpcError)) {
+      Failure.log(request.method(), e);
+    }
     RpcError error =
         switch (e) {
           case RpcError rpc -> rpc;
           case SandboxException known -> RpcError.invalidParams(known.message());
-          default -> {
-            LOG.error("{} failed", request.method(), e);
-            yield RpcError.internal();
-          }
+          default -> RpcError.internal();
         };
     status = error.status();
     return error.reply(request.id());

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
+import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.Router;
@@ -71,6 +72,9 @@ public final class McpRoutes implements AutoCloseable {
   }
 
   private static void refuse(Exchange exchange, RpcError error, @Nullable JsonNode id) {
+    if (error.status() == 429) {
+      Failure.tellToRetry(exchange);
+    }
     exchange.json(error.status(), error.reply(id));
   }
 

@@ -2,6 +2,7 @@ package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.server.http.Failure;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
 import java.nio.charset.StandardCharsets;
@@ -127,8 +128,8 @@ final class Methods {
     try {
       return tool.call(call).toJson();
     } catch (SandboxException e) {
-      return ToolResult.error(e.message() + e.hint().map(hint -> " (" + hint + ")").orElse(""))
-          .toJson();
+      Failure.log("tool " + tool.info().name(), e);
+      return tool.fail(call, e).toJson();
     }
   }
 
@@ -195,6 +196,7 @@ final class Methods {
     try {
       return source.read(call, uri);
     } catch (SandboxException e) {
+      Failure.log("resources/read", e);
       throw RpcError.invalidParams(e.message(), Protocol.object().put("uri", uri));
     }
   }

@@ -1,6 +1,7 @@
 package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.spi.SandboxException;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,11 @@ public interface Tool {
     return ToolResult.error(
         "Invalid arguments: "
             + violations.stream().map(Violation::words).collect(Collectors.joining("; ")));
+  }
+
+  /** What is said of a call that failed. */
+  default ToolResult fail(Call call, SandboxException e) {
+    return ToolResult.error(e.message() + e.hint().map(hint -> " (" + hint + ")").orElse(""));
   }
 
   /**

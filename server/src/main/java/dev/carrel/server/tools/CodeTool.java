@@ -18,11 +18,12 @@ record CodeTool(Tool.About info, CodeFailures failures, Body body) implements To
 
   @Override
   public ToolResult call(Call call) throws Exception {
-    try {
-      return body.run(call);
-    } catch (SandboxException e) {
-      return failures.of(call, e);
-    }
+    return body.run(call);
+  }
+
+  @Override
+  public ToolResult fail(Call call, SandboxException e) {
+    return failures.of(call, e);
   }
 
   @Override

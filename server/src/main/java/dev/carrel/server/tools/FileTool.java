@@ -9,11 +9,11 @@ import dev.carrel.spi.SandboxException;
 record FileTool(Tool.About info, CodeTool.Body body) implements Tool {
   @Override
   public ToolResult call(Call call) throws Exception {
-    try {
-      return body.run(call);
-    } catch (SandboxException e) {
-      return ToolResult.error(
-          "Error: " + e.message() + e.hint().map(hint -> "\n" + hint).orElse(""));
-    }
+    return body.run(call);
+  }
+
+  @Override
+  public ToolResult fail(Call call, SandboxException e) {
+    return ToolResult.error("Error: " + e.message() + e.hint().map(hint -> "\n" + hint).orElse(""));
   }
 }

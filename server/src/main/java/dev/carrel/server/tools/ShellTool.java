@@ -34,8 +34,9 @@ final class ShellTool {
   String description() {
     return """
     Runs a line of bash in your sandbox, in /workspace, and waits for its end: at most %d seconds \
-    unless timeout_ms says otherwise. Files stay; variables and the working directory do not. With \
-    run_in_background it goes on, and its output is in a file."""
+    unless timeout_ms says otherwise. Files stay; variables and the working directory do not. Of \
+    long output the beginning and the end come back. With run_in_background it goes on, and its \
+    output is in a file."""
         .formatted(usual.toSeconds());
   }
 

@@ -196,7 +196,10 @@ class FileToolsTest {
   void longOutputIsCutAndSaysSo() {
     assertThat(text("Bash", "\"command\":\"seq 50000\""))
         .hasSizeLessThan(35_000)
-        .contains("48000 lines", "truncated");
+        .contains("\n1000\n\n...48000 lines", "truncated", "\n\n49001\n49002\n")
+        .endsWith("\n50000\n");
+    assertThat(error("Bash", "\"command\":\"seq 50000; echo no such thing >&2; exit 3\""))
+        .endsWith("\n50000\nno such thing\n\nExit code 3");
   }
 
   @Test

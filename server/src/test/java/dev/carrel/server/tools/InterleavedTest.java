@@ -18,7 +18,8 @@ class InterleavedTest {
     both.add(Channel.STDOUT, ByteBuffer.wrap(bytes));
     both.end();
     assertThat(both.shown(2000, 30_000))
-        .startsWith("\ufffd".repeat(30_000) + "\n\n...0 lines (10000 characters) truncated...");
+        .startsWith("\ufffd".repeat(15_000) + "\n\n...0 lines (10000 characters) truncated...")
+        .endsWith(" Read.\n\n" + "\ufffd".repeat(15_000));
   }
 
   @Test
@@ -40,8 +41,41 @@ class InterleavedTest {
 
   @Test
   void linesThatAreLeftOutAreCounted() {
-    both.add(Channel.STDOUT, ByteBuffer.wrap("1\n2\n3\n4\n".getBytes(StandardCharsets.UTF_8)));
+    say(Channel.STDOUT, "1\n2\n3\n4\n5\n6");
     both.end();
-    assertThat(both.shown(3, 30_000)).startsWith("1\n2\n3\n\n...1 lines (2 characters) truncated");
+    assertThat(both.shown(3, 30_000))
+        .startsWith("1\n2\n\n...3 lines (6 characters) truncated... ")
+        .endsWith(".\n\n6");
+    assertThat(both.shown(6, 30_000)).isEqualTo("1\n2\n3\n4\n5\n6");
+  }
+
+  @Test
+  void ofMuchOutputTheEndIsShownAsTheBeginningInTheOrderOfItsComing() {
+    say(Channel.STDOUT, "first\n");
+    for (int i = 0; i < 20_000; i++) {
+      say(i % 2 == 0 ? Channel.STDOUT : Channel.STDERR, "line " + i + "\n");
+    }
+    say(Channel.STDERR, "it failed");
+    both.end();
+    String shown = both.shown(2000, 30_000);
+    assertThat(shown)
+        .startsWith("first\nline 0\nline 1\nline 2\n")
+        .contains("\nline 998\n\n...18002 lines (")
+        .contains(" Read.\n\nline 19001\nline 19002\n")
+        .endsWith("\nline 19999\nit failed");
+  }
+
+  @Test
+  void noCharacterIsHalvedAtEitherCut() {
+    String face = "\ud83d\ude00";
+    say(Channel.STDOUT, "a" + face.repeat(50) + "b");
+    both.end();
+    assertThat(both.shown(2000, 20))
+        .startsWith("a" + face.repeat(4) + "\n\n...0 lines (84 characters) truncated...")
+        .endsWith(".\n\n" + face.repeat(4) + "b");
+  }
+
+  private void say(Channel channel, String text) {
+    both.add(channel, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
   }
 }

@@ -3,6 +3,7 @@ package dev.carrel.server.app;
 import dev.carrel.control.port.Ports;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.SandboxHosts.Place;
@@ -28,7 +29,6 @@ final class Door {
   private static final HeaderName TRAFFIC = HeaderNames.create("E2B-Traffic-Access-Token");
   private static final HeaderName SITE = HeaderNames.create("Sec-Fetch-Site");
   private static final HeaderName MODE = HeaderNames.create("Sec-Fetch-Mode");
-  private static final String BEARER = "Bearer ";
   private static final Set<String> OTHER_SITES = Set.of("cross-site", "same-site");
 
   /** Names under which clients may send one of our tokens. */
@@ -96,13 +96,7 @@ final class Door {
     return exchange
         .header(TOKEN)
         .map(String::strip)
-        .or(() -> exchange.header(HeaderNames.AUTHORIZATION).flatMap(Door::bearer));
-  }
-
-  private static Optional<String> bearer(String value) {
-    return value.regionMatches(true, 0, BEARER, 0, BEARER.length())
-        ? Optional.of(value.substring(BEARER.length()).strip())
-        : Optional.empty();
+        .or(() -> exchange.header(HeaderNames.AUTHORIZATION).flatMap(Bearer::token));
   }
 
   private Optional<Entry> byCookie(Place place, List<String> cookies) {
@@ -154,7 +148,7 @@ final class Door {
       return true;
     }
     return MAY_HOLD_TOKENS.contains(lower)
-        && authenticator.authenticate(bearer(value).orElse(value.strip())).isPresent();
+        && authenticator.authenticate(Bearer.token(value).orElse(value.strip())).isPresent();
   }
 
   /**

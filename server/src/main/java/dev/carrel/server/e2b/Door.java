@@ -2,6 +2,7 @@ package dev.carrel.server.e2b;
 
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Route.Handler;
 import dev.carrel.spi.ErrorCode;
@@ -13,8 +14,6 @@ import io.helidon.http.HeaderNames;
 final class Door {
   /** What only clients of the control plane show. */
   static final HeaderName KEY = HeaderNames.create("X-API-KEY");
-
-  private static final String BEARER = "Bearer ";
 
   private final Authenticator authenticator;
 
@@ -32,16 +31,11 @@ final class Door {
   }
 
   private Caller admit(Exchange exchange) {
-    String bearer = exchange.header(HeaderNames.AUTHORIZATION).orElse("");
-    String key =
-        exchange
-            .header(KEY)
-            .orElse(
-                bearer.regionMatches(true, 0, BEARER, 0, BEARER.length())
-                    ? bearer.substring(BEARER.length())
-                    : "");
-    return authenticator
-        .authenticate(key.strip())
+    return exchange
+        .header(KEY)
+        .map(String::strip)
+        .or(() -> exchange.header(HeaderNames.AUTHORIZATION).flatMap(Bearer::token))
+        .flatMap(authenticator::authenticate)
         .orElseThrow(
             () ->
                 new SandboxException(ErrorCode.UNAUTHENTICATED, "the API key is missing or wrong")

@@ -6,6 +6,7 @@ import dev.carrel.control.Control;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
@@ -17,7 +18,6 @@ import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
  * answered but that.
  */
 public final class FlatApi {
-  private static final String BEARER = "Bearer ";
 
   private final Control control;
   private final Authenticator authenticator;
@@ -118,11 +117,9 @@ public final class FlatApi {
         exchange
             .header(HeaderNames.AUTHORIZATION)
             .orElseThrow(() -> new Refused("missing authorization header"));
-    if (!value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
-      throw new Refused("invalid authorization format");
-    }
-    Optional<Caller> caller = authenticator.authenticate(value.substring(BEARER.length()).strip());
-    return caller.orElseThrow(() -> new Refused("invalid token"));
+    String token =
+        Bearer.token(value).orElseThrow(() -> new Refused("invalid authorization format"));
+    return authenticator.authenticate(token).orElseThrow(() -> new Refused("invalid token"));
   }
 
   /** A request of somebody known. */

@@ -2,6 +2,7 @@ package dev.carrel.server.grpc;
 
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Metadata;
@@ -19,7 +20,6 @@ final class TokenCheck implements ServerInterceptor {
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
-  private static final String BEARER = "Bearer ";
   private static final String OPEN = "grpc.health.v1.Health/Check";
 
   private final Authenticator authenticator;
@@ -35,10 +35,11 @@ final class TokenCheck implements ServerInterceptor {
       return next.startCall(call, headers);
     }
     String value = headers.get(AUTHORIZATION);
-    if (value == null || !value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+    Optional<String> token = Optional.ofNullable(value).flatMap(Bearer::token);
+    if (token.isEmpty()) {
       return refuse(call, "a bearer token is needed, as metadata 'authorization'");
     }
-    Optional<Caller> caller = authenticator.authenticate(value.substring(BEARER.length()).strip());
+    Optional<Caller> caller = authenticator.authenticate(token.get());
     if (caller.isEmpty()) {
       return refuse(call, "the token is not valid");
     }

@@ -2,6 +2,7 @@ package dev.carrel.server.http;
 
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -28,7 +29,6 @@ public final class Dispatcher implements Filter {
   private static final HeaderName NO_SNIFF = HeaderNames.create("X-Content-Type-Options");
   private static final long LINGER_BYTES = 64L * 1024 * 1024;
   private static final Duration LINGER = Duration.ofSeconds(2);
-  private static final String BEARER = "Bearer ";
 
   private final Function<Exchange, Router> routers;
   private final Connections connections;
@@ -135,11 +135,12 @@ public final class Dispatcher implements Filter {
         exchange
             .header(HeaderNames.AUTHORIZATION)
             .orElseThrow(() -> HttpProblem.unauthenticated("a bearer token is needed"));
-    if (!value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
-      throw HttpProblem.unauthenticated("the Authorization header has no bearer token");
-    }
+    String token =
+        Bearer.token(value)
+            .orElseThrow(
+                () -> HttpProblem.unauthenticated("the Authorization header has no bearer token"));
     return authenticator
-        .authenticate(value.substring(BEARER.length()).strip())
+        .authenticate(token)
         .orElseThrow(() -> HttpProblem.unauthenticated("the token is not valid"));
   }
 

@@ -4,6 +4,7 @@ import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.terminal.Admission;
 import dev.carrel.control.terminal.Terminals;
 import dev.carrel.server.auth.Authenticator;
+import dev.carrel.server.auth.Bearer;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.HttpProblem;
@@ -18,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * have for it, or by a link. Pages of other sites may not, whatever they have.
  */
 final class TerminalDoor {
-  private static final String BEARER = "Bearer ";
-
   private final Terminals terminals;
   private final Authenticator authenticator;
 
@@ -51,8 +50,7 @@ final class TerminalDoor {
   private Entry byToken(Exchange exchange) {
     return exchange
         .header(HeaderNames.AUTHORIZATION)
-        .filter(value -> value.regionMatches(true, 0, BEARER, 0, BEARER.length()))
-        .map(value -> value.substring(BEARER.length()).strip())
+        .flatMap(Bearer::token)
         .or(() -> TerminalProtocol.token(exchange))
         .flatMap(authenticator::authenticate)
         .map(caller -> new Entry(caller, true, null))

@@ -5,21 +5,19 @@ import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.Files;
-import dev.carrel.control.files.MediaType;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.server.e2b.Signatures.Operation;
+import dev.carrel.server.http.Download;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Multipart;
 import dev.carrel.server.http.Router;
-import dev.carrel.server.rest.Disposition;
 import dev.carrel.server.rest.Ranges;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
-import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.InputStream;
@@ -34,7 +32,6 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code /files}: whole files, by token or by a signed link. */
 final class FileTransfer {
-  private static final HeaderName CSP = HeaderNames.create("Content-Security-Policy");
   private static final String FORM = "multipart/form-data";
   private static final String GZIP = "gzip";
   private static final int MAX_FILES = 1000;
@@ -75,26 +72,15 @@ final class FileTransfer {
 
   private static void send(Exchange exchange, FileDownload download, boolean partial)
       throws IOException {
-    FileEntry entry = download.entry();
     boolean packed =
         !partial
             && exchange
                 .header(HeaderNames.ACCEPT_ENCODING)
                 .filter(accepted -> accepted.strip().equalsIgnoreCase(GZIP))
                 .isPresent();
-    exchange
-        .header(HeaderNames.CONTENT_TYPE, MediaType.of(entry.name()))
-        .header(HeaderNames.CONTENT_DISPOSITION, Disposition.of("inline", entry.name()))
+    Download.describe(exchange, "inline", download.entry().name())
         .header(HeaderNames.VARY, "Accept-Encoding")
-        .header(HeaderNames.ACCEPT_RANGES, "bytes")
-        // It comes from a sandbox: no browser may run it as a page of ours.
-        .header(CSP, "sandbox; default-src 'none'");
-    if (partial) {
-      long last = download.offset() + download.length() - 1;
-      exchange.header(
-          HeaderNames.CONTENT_RANGE,
-          "bytes " + download.offset() + "-" + last + "/" + entry.size());
-    }
+        .header(HeaderNames.ACCEPT_RANGES, "bytes");
     if (packed) {
       exchange.header(HeaderNames.CONTENT_ENCODING, GZIP);
       try (OutputStream out = new GZIPOutputStream(exchange.output(200, -1))) {
@@ -106,9 +92,7 @@ final class FileTransfer {
       exchange.bytes(200, new byte[0]);
       return;
     }
-    try (OutputStream out = exchange.output(partial ? 206 : 200, download.length())) {
-      download.transferTo(out);
-    }
+    Download.send(exchange, download, partial);
   }
 
   private void post(Exchange exchange) throws IOException {

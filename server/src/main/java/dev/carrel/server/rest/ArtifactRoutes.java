@@ -5,6 +5,7 @@ import dev.carrel.control.artifact.Artifact;
 import dev.carrel.control.artifact.Artifacts;
 import dev.carrel.control.artifact.Manifest;
 import dev.carrel.control.artifact.Signed;
+import dev.carrel.server.http.Disposition;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.ExecId;

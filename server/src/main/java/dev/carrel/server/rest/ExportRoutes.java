@@ -4,10 +4,10 @@ import dev.carrel.control.files.ArchiveFormat;
 import dev.carrel.control.files.ByteRange;
 import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
-import dev.carrel.control.files.MediaType;
 import dev.carrel.control.transfer.Export;
 import dev.carrel.control.transfer.Exported;
 import dev.carrel.control.transfer.Exports;
+import dev.carrel.server.http.Download;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.HttpProblem;
@@ -16,7 +16,6 @@ import dev.carrel.server.http.Router;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExportId;
 import dev.carrel.spi.SandboxException;
-import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -29,7 +28,6 @@ import org.jspecify.annotations.Nullable;
 public final class ExportRoutes {
   private static final String ALL = "/api/v1/sandboxes/{id}/exports";
   private static final String CONTENT = "/api/v1/exports/{xid}/content";
-  private static final HeaderName CSP = HeaderNames.create("Content-Security-Policy");
 
   private final Exports exports;
   private final PublicAddress address;
@@ -114,31 +112,21 @@ public final class ExportRoutes {
 
   private static void send(Exchange exchange, FileDownload download, boolean partial)
       throws IOException {
-    FileEntry entry = download.entry();
-    describe(exchange, entry, null);
+    describe(exchange, download.entry(), null);
     exchange.header(HeaderNames.ACCEPT_RANGES, "bytes");
-    if (partial) {
-      long last = download.offset() + download.length() - 1;
-      exchange.header(
-          HeaderNames.CONTENT_RANGE,
-          "bytes " + download.offset() + "-" + last + "/" + entry.size());
-    }
-    try (OutputStream out = exchange.output(partial ? 206 : 200, download.length())) {
-      download.transferTo(out);
-    }
+    Download.send(exchange, download, partial);
   }
 
-  // It comes from a sandbox, and by a link that needs no token: nothing may keep it or run it.
+  // It comes by a link that needs no token: nothing may keep it or tell of it.
   private static void describe(Exchange exchange, FileEntry entry, @Nullable ArchiveFormat packed) {
-    String name = packed == null ? entry.name() : entry.name() + packed.suffix();
+    if (packed == null) {
+      Download.describe(exchange, "attachment", entry.name());
+    } else {
+      Download.describe(exchange, "attachment", entry.name() + packed.suffix(), packed.mediaType());
+    }
     exchange
-        .header(
-            HeaderNames.CONTENT_TYPE,
-            packed == null ? MediaType.of(entry.name()) : packed.mediaType())
-        .header(HeaderNames.CONTENT_DISPOSITION, Disposition.of("attachment", name))
         .header(HeaderNames.CACHE_CONTROL, "private, no-store")
-        .header(HeaderNames.create("Referrer-Policy"), "no-referrer")
-        .header(CSP, "sandbox; default-src 'none'");
+        .header(HeaderNames.create("Referrer-Policy"), "no-referrer");
   }
 
   /** What came of all. */

@@ -6,9 +6,9 @@ import dev.carrel.control.files.FileDownload;
 import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.FileListing;
 import dev.carrel.control.files.Files;
-import dev.carrel.control.files.MediaType;
 import dev.carrel.control.files.WriteFile;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.server.http.Download;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
@@ -29,7 +29,6 @@ final class FileRoutes {
   private static final String ALL = "/api/v1/sandboxes/{id}/files";
   private static final String ONE = ALL + "/{path...}";
   private static final HeaderName TRUNCATED = HeaderNames.create("X-Carrel-Truncated");
-  private static final HeaderName CSP = HeaderNames.create("Content-Security-Policy");
   private static final int MAX_DEPTH = 64;
   private static final int MAX_MODE = 0777;
 
@@ -163,16 +162,8 @@ final class FileRoutes {
       exchange.headersOnly(304, -1);
       return;
     }
-    content(exchange, entry.name(), MediaType.of(entry.name()), disposition);
-    if (partial) {
-      long last = download.offset() + download.length() - 1;
-      exchange.header(
-          HeaderNames.CONTENT_RANGE,
-          "bytes " + download.offset() + "-" + last + "/" + entry.size());
-    }
-    try (OutputStream out = exchange.output(partial ? 206 : 200, download.length())) {
-      download.transferTo(out);
-    }
+    Download.describe(exchange, disposition, entry.name());
+    Download.send(exchange, download, partial);
   }
 
   private void head(Exchange exchange) {
@@ -182,7 +173,7 @@ final class FileRoutes {
     String disposition = disposition(exchange);
     checkIfMatch(exchange, entry);
     if (entry.type() == FileEntry.Type.DIR) {
-      content(exchange, entry.name() + ".zip", "application/zip", disposition);
+      Download.describe(exchange, disposition, entry.name() + ".zip", "application/zip");
       exchange.headersOnly(200, -1);
       return;
     }
@@ -191,7 +182,7 @@ final class FileRoutes {
       exchange.headersOnly(304, -1);
       return;
     }
-    content(exchange, entry.name(), MediaType.of(entry.name()), disposition);
+    Download.describe(exchange, disposition, entry.name());
     exchange.headersOnly(200, entry.size());
   }
 
@@ -213,7 +204,7 @@ final class FileRoutes {
     if (entry.type() != FileEntry.Type.DIR) {
       throw otherwise;
     }
-    content(exchange, entry.name() + ".zip", "application/zip", "attachment");
+    Download.describe(exchange, "attachment", entry.name() + ".zip", "application/zip");
     try (OutputStream out = exchange.output(200, -1)) {
       files.pack(exchange.caller(), sandbox, path, ArchiveFormat.ZIP, out);
     }
@@ -254,14 +245,6 @@ final class FileRoutes {
                 entry.modifiedAt().atOffset(ZoneOffset.UTC)))
         .header(HeaderNames.ACCEPT_RANGES, "bytes")
         .header(HeaderNames.CACHE_CONTROL, "private, no-cache");
-  }
-
-  // Whatever the file says it is, it comes from a sandbox: no browser may run it as a page of ours.
-  private static void content(Exchange exchange, String name, String type, String disposition) {
-    exchange
-        .header(HeaderNames.CONTENT_TYPE, type)
-        .header(HeaderNames.CONTENT_DISPOSITION, Disposition.of(disposition, name))
-        .header(CSP, "sandbox; default-src 'none'");
   }
 
   private static String disposition(Exchange exchange) {

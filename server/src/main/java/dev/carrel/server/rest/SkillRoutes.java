@@ -2,20 +2,19 @@ package dev.carrel.server.rest;
 
 import com.fasterxml.jackson.annotation.JsonRawValue;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import dev.carrel.control.files.MediaType;
 import dev.carrel.control.skill.Installation;
 import dev.carrel.control.skill.Installed;
 import dev.carrel.control.skill.Skill;
 import dev.carrel.control.skill.SkillFile;
 import dev.carrel.control.skill.Skills;
 import dev.carrel.control.skill.Upload;
+import dev.carrel.server.http.Download;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Multipart;
 import dev.carrel.server.http.Router;
 import dev.carrel.spi.SandboxException;
-import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.util.List;
@@ -25,7 +24,6 @@ public final class SkillRoutes {
   private static final String ALL = "/api/v1/skills";
   private static final String ONE = ALL + "/{skill}";
   private static final String OF_SANDBOX = "/api/v1/sandboxes/{id}/skills";
-  private static final HeaderName CSP = HeaderNames.create("Content-Security-Policy");
 
   private final Skills skills;
 
@@ -87,12 +85,7 @@ public final class SkillRoutes {
     String path = FilePath.of(exchange);
     byte[] bytes = skills.read(exchange.caller(), exchange.parameter("skill"), path);
     String name = path.substring(path.lastIndexOf('/') + 1);
-    // Somebody uploaded it: no browser may run it as a page of ours.
-    exchange
-        .header(HeaderNames.CONTENT_TYPE, MediaType.of(name))
-        .header(HeaderNames.CONTENT_DISPOSITION, Disposition.of("attachment", name))
-        .header(CSP, "sandbox; default-src 'none'")
-        .bytes(200, bytes);
+    Download.describe(exchange, "attachment", name).bytes(200, bytes);
   }
 
   private void delete(Exchange exchange) {

@@ -1,4 +1,4 @@
-package dev.carrel.server.rest;
+package dev.carrel.server.http;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;

@@ -149,6 +149,9 @@ final class FileRoutes {
     if (!Set.of("content", "files_only", "count").contains(mode)) {
       throw fields.wrong("output_mode", "must be content, files_only or count");
     }
+    // What is told of many matches is short: control's own bound is enough.
+    int usual = mode.equals("content") ? USUAL_MATCHES : Integer.MAX_VALUE;
+    Long limit = fields.wholeNumber("limit", 1, MAX_MATCHES);
     int line = fields.wholeNumber("max_line_length", USUAL_LINE, 1, USUAL_LINE);
     var grep =
         new Grep(
@@ -159,7 +162,7 @@ final class FileRoutes {
             false,
             false,
             fields.wholeNumber("context_lines", 0, 0, 20),
-            fields.wholeNumber("limit", USUAL_MATCHES, 1, MAX_MATCHES));
+            limit == null ? usual : limit.intValue());
     Grep.Result found = control.files().grep(at.caller(), at.id(), grep);
     return Envelope.of(new Matches(GrepText.of(found, mode, line), found.truncated()));
   }

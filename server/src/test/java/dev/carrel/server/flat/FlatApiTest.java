@@ -218,6 +218,28 @@ class FlatApiTest {
         .isEqualTo("No matches found");
   }
 
+  @Test
+  void namesAndCountsAreOfAllThatWasFound() {
+    data(
+        "/v1/bash/exec",
+        "{\"command\":\"mkdir -p often && seq 150 > often/a && seq 150 > often/b\"}");
+    String search = "{\"path\":\"/workspace/often\",\"pattern\":\"[0-9]\"%s}";
+    JsonNode counted = data("/v1/grep/search", search.formatted(",\"output_mode\":\"count\""));
+    assertThat(counted.get("output").asText().lines())
+        .containsExactlyInAnyOrder("/workspace/often/a:150", "/workspace/often/b:150");
+    assertThat(counted.get("truncated").asBoolean()).isFalse();
+    JsonNode named = data("/v1/grep/search", search.formatted(",\"output_mode\":\"files_only\""));
+    assertThat(named.get("output").asText().lines())
+        .containsExactlyInAnyOrder("/workspace/often/a", "/workspace/often/b");
+    assertThat(
+            data("/v1/grep/search", search.formatted(",\"output_mode\":\"count\",\"limit\":7"))
+                .get("truncated")
+                .asBoolean())
+        .isTrue();
+    assertThat(data("/v1/grep/search", search.formatted("")).get("output").asText())
+        .contains("only the first are shown");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

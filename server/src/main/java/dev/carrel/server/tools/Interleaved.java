@@ -30,6 +30,11 @@ final class Interleaved {
     texts.values().forEach(text -> say(text.end()));
   }
 
+  /** What came faster than it could be taken is not there any more. */
+  void miss(long bytes) {
+    say("\n...%d bytes were lost here...\n".formatted(bytes));
+  }
+
   private void say(String text) {
     total += text.length();
     lines += text.chars().filter(c -> c == '\n').count();

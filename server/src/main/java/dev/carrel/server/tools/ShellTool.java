@@ -73,7 +73,8 @@ final class ShellTool {
             live.wrote(channel, bytes);
           }
           case ExecEvent.Exited exited -> end = exited;
-          case ExecEvent.Started _, ExecEvent.Gap _ -> {}
+          case ExecEvent.Gap gap -> text.miss(gap.bytes());
+          case ExecEvent.Started _ -> {}
         }
       }
     }

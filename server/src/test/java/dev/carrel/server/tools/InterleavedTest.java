@@ -66,6 +66,15 @@ class InterleavedTest {
   }
 
   @Test
+  void whatWasLostBeforeItCameIsTold() {
+    say(Channel.STDOUT, "a");
+    both.miss(70_000);
+    say(Channel.STDOUT, "b");
+    both.end();
+    assertThat(both.shown(2000, 30_000)).isEqualTo("a\n...70000 bytes were lost here...\nb");
+  }
+
+  @Test
   void noCharacterIsHalvedAtEitherCut() {
     String face = "\ud83d\ude00";
     say(Channel.STDOUT, "a" + face.repeat(50) + "b");

@@ -137,6 +137,7 @@ public final class Control implements AutoCloseable {
         new Images(
             settings.images(),
             workshops,
+            gates::closed,
             live::sandboxes,
             settings.dataDirectory().resolve("images"),
             database,

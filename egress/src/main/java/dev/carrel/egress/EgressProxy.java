@@ -20,6 +20,7 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -43,6 +44,7 @@ public final class EgressProxy implements AutoCloseable {
   private final EgressSettings settings;
   private final Buffers buffers = new Buffers();
   private final Pipes pipes;
+  private final Addresses addresses;
   private final Resolver resolver;
   private final Dialler dialler;
   private final Selector selector;
@@ -61,11 +63,8 @@ public final class EgressProxy implements AutoCloseable {
     this.settings = settings;
     this.pipes = pipes;
     this.room = new Room(settings.maxTotalConnections());
-    this.resolver =
-        new Resolver(
-            settings.pinned(),
-            new Addresses(settings.privateHosts(), settings.privateRanges()),
-            InetAddress::getAllByName);
+    this.addresses = new Addresses(settings.privateHosts(), settings.privateRanges());
+    this.resolver = new Resolver(settings.pinned(), addresses, InetAddress::getAllByName);
     this.dialler =
         new Dialler(
             new Judge(presets, settings.deny()),
@@ -137,6 +136,19 @@ public final class EgressProxy implements AutoCloseable {
   /** The server's own requests. */
   public Fetch fetch(TlsEnds ends) {
     return new Fetch(dialler, buffers, ends);
+  }
+
+  /**
+   * Why the server does not follow others to this address of the target; empty: it is the internet,
+   * or the operator opened it.
+   */
+  public Optional<String> closed(Target target, InetAddress address) {
+    try {
+      addresses.require(target, address);
+      return Optional.empty();
+    } catch (RefusedException e) {
+      return Optional.of(e.message());
+    }
   }
 
   /** Ends the gate with all its connections. */

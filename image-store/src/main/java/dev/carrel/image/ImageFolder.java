@@ -34,7 +34,8 @@ public final class ImageFolder {
 
   private final Builders builders;
 
-  private ImageFolder(Path folder, ImageLimits limits, @Nullable Path logins, Builders builders)
+  private ImageFolder(
+      Path folder, ImageLimits limits, @Nullable Path logins, Builders builders, Reach reach)
       throws IOException {
     this.limits = limits;
     this.builders = builders;
@@ -54,7 +55,7 @@ public final class ImageFolder {
     roots = new Roots(rootFolder, unfinished, layers, Disk.HOST);
     archives = new Archives(layers, unfinished, limits);
     locks = new Locks(lockFolder, unfinished);
-    registries = new Registries(layers, downloads, limits, new RegistryLogins(logins));
+    registries = new Registries(layers, downloads, limits, new RegistryLogins(logins), reach);
   }
 
   /**
@@ -69,8 +70,14 @@ public final class ImageFolder {
   /** The same, with a say in what images are built with. */
   public static ImageFolder open(
       Path folder, ImageLimits limits, @Nullable Path logins, Builders builders) {
+    return open(folder, limits, logins, builders, Reach.NOTHING);
+  }
+
+  /** The same, with a say in where registries lead us. */
+  public static ImageFolder open(
+      Path folder, ImageLimits limits, @Nullable Path logins, Builders builders, Reach reach) {
     try {
-      return new ImageFolder(folder, limits, logins, builders);
+      return new ImageFolder(folder, limits, logins, builders, reach);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot open the folder of images " + folder, e);
     }

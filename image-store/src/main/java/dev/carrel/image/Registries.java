@@ -28,21 +28,24 @@ final class Registries {
   private final Path downloads;
   private final ImageLimits limits;
   private final RegistryLogins logins;
+  private final Reach reach;
   private final Map<Digest, Turn> fetching = new ConcurrentHashMap<>();
   private @Nullable HttpClient client;
 
-  Registries(Layers layers, Path downloads, ImageLimits limits, RegistryLogins logins) {
+  Registries(
+      Layers layers, Path downloads, ImageLimits limits, RegistryLogins logins, Reach reach) {
     this.layers = layers;
     this.downloads = downloads;
     this.limits = limits;
     this.logins = logins;
+    this.reach = reach;
   }
 
   /** Returns the image's layers, lowest first; they are all here then. */
   List<Digest> pull(Reference reference, Platform platform, Progress progress)
       throws IOException, InterruptedException {
     progress.step("asking " + reference.registry());
-    var registry = new RegistryClient(client(), reference, logins.of(reference.registry()));
+    var registry = new RegistryClient(client(), reference, logins.of(reference.registry()), reach);
     JsonNode node = Manifest.json(registry.manifest(reference.wanted()));
     if (Manifest.isIndex(node)) {
       Descriptor chosen = Manifest.choose(node, platform);

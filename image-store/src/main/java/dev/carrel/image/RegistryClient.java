@@ -5,9 +5,11 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.Text;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLEncoder;
+import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -43,14 +45,16 @@ final class RegistryClient {
   private final HttpClient client;
   private final Reference reference;
   private final Optional<String> login;
+  private final Reach reach;
   private final String base;
   private final boolean plain;
   private @Nullable String authorization;
 
-  RegistryClient(HttpClient client, Reference reference, Optional<String> login) {
+  RegistryClient(HttpClient client, Reference reference, Optional<String> login, Reach reach) {
     this.client = client;
     this.reference = reference;
     this.login = login;
+    this.reach = reach;
     String host =
         reference.registry().equals("docker.io") ? "registry-1.docker.io" : reference.registry();
     this.plain = isLoopback(URI.create("http://" + host));
@@ -115,6 +119,7 @@ final class RegistryClient {
         throw failed(
             "leads on to " + Text.printable(next.toString(), 100) + ", where we do not go");
       }
+      requireReach(next);
       // Storage behind a registry has signatures in its addresses and must not see our token; who
       // was led there does not show it on the way back either.
       home &= isHome(next);
@@ -171,6 +176,7 @@ final class RegistryClient {
     if (!mayGo(address)) {
       throw badRealm(realm);
     }
+    requireReach(address);
     HttpResponse<InputStream> response = send(address, Map.of(), login.orElse(null));
     if (response.statusCode() != 200) {
       response.body().close();
@@ -202,6 +208,34 @@ final class RegistryClient {
     String scheme = String.valueOf(address.getScheme());
     return address.getHost() != null
         && (scheme.equals("https") || (plain && scheme.equals("http") && isLoopback(address)));
+  }
+
+  /**
+   * Who names a registry names its host, wherever that is; anywhere else we are led by the
+   * registry. Every address counts that the client may take. A name that leads elsewhere by the
+   * time the client looks it up gets no further than to a certificate that is not its own.
+   */
+  private void requireReach(URI address) throws IOException {
+    boolean own =
+        address.getHost().equalsIgnoreCase(URI.create(base).getHost())
+            || (plain && isLoopback(address));
+    if (own) {
+      return;
+    }
+    for (InetAddress one : addresses(address)) {
+      Optional<String> refusal = reach.refusal(address, one);
+      if (refusal.isPresent()) {
+        throw failed("leads us where we do not go: " + Text.printable(refusal.get(), 300));
+      }
+    }
+  }
+
+  private static InetAddress[] addresses(URI address) throws IOException {
+    try {
+      return InetAddress.getAllByName(address.getHost());
+    } catch (UnknownHostException e) {
+      throw new IOException("no answer from " + address.getAuthority() + ": no such host", e);
+    }
   }
 
   private static boolean isLoopback(URI address) {

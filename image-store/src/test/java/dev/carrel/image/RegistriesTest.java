@@ -2,6 +2,7 @@ package dev.carrel.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -12,17 +13,21 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -129,6 +134,75 @@ final class RegistriesTest {
 
     assertFails("tool", ErrorCode.IMAGE_SOURCE_FAILED, "which is no address");
     assertFails("private", ErrorCode.IMAGE_SOURCE_FAILED, "a token from http://a b|c");
+  }
+
+  @Test
+  void whereRegistriesLeadIsLookedAtBeforeAnythingIsDialled() throws Exception {
+    try (var listener = new Doorbell()) {
+      registry.createContext("/v2/moved/", exchange -> lead(exchange, listener.place()));
+      registry.createContext(
+          "/v2/private/",
+          exchange -> {
+            exchange
+                .getResponseHeaders()
+                .set("WWW-Authenticate", "Bearer realm=\"%s\"".formatted(listener.place()));
+            answer(exchange, 401, new byte[0]);
+          });
+
+      for (String repository : List.of("moved", "private")) {
+        assertFails(
+            repository, ErrorCode.IMAGE_SOURCE_FAILED, "127.0.0.2 is not the registry's own host");
+      }
+      assertThat(listener.rung()).isZero();
+
+      // Where it may lead, somebody rings.
+      ImageFolder open =
+          ImageFolder.open(
+              temporary.resolve("open"),
+              ImageLimits.defaults(),
+              null,
+              Builders.usual(),
+              (_, _) -> Optional.empty());
+      for (String repository : List.of("moved", "private")) {
+        assertThatIOException()
+            .isThrownBy(() -> open.pull(reference(repository), AMD, new Listener()))
+            .withMessageContaining("no answer from 127.0.0.2");
+      }
+      assertThat(listener.rung()).isPositive();
+    }
+  }
+
+  /** Counts who comes, and speaks with nobody. */
+  private static final class Doorbell implements AutoCloseable {
+    private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.2"));
+    private final AtomicInteger rings = new AtomicInteger();
+
+    Doorbell() throws IOException {
+      Thread.ofVirtual().start(this::open);
+    }
+
+    String place() {
+      return "https://127.0.0.2:" + socket.getLocalPort() + "/x";
+    }
+
+    int rung() {
+      return rings.get();
+    }
+
+    private void open() {
+      while (!socket.isClosed()) {
+        try (Socket _ = socket.accept()) {
+          rings.incrementAndGet();
+        } catch (IOException e) {
+          assertThat(socket.isClosed()).as(e.toString()).isTrue();
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      socket.close();
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ import dev.carrel.egress.PackageSources;
 import dev.carrel.egress.Policy;
 import dev.carrel.egress.Presets;
 import dev.carrel.egress.Rule;
+import dev.carrel.egress.Target;
 import dev.carrel.egress.TlsEnds;
 import dev.carrel.egress.Tokens;
 import dev.carrel.spi.ErrorCode;
@@ -24,6 +25,8 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -59,6 +62,7 @@ public final class Gates implements WayOut, AutoCloseable {
   // Users inside have ids of their own; the folder above keeps everybody else out.
   private static final Set<PosixFilePermission> PASSABLE =
       PosixFilePermissions.fromString("rwx--x--x");
+  private static final int HTTPS = 443;
   private static final Duration NOTED = Duration.ofSeconds(2);
   // The internet: what the operator denies, and every address that is not public, stays out of it.
   private static final Policy EVERYWHERE =
@@ -233,6 +237,16 @@ public final class Gates implements WayOut, AutoCloseable {
     Gate gate = proxy.inner("server", _ -> {});
     gate.policy(EVERYWHERE.withAllow(named));
     return gate;
+  }
+
+  /** Why the server does not let others lead it to this address of a host; empty: it may. */
+  public Optional<String> closed(URI place, InetAddress address) {
+    try {
+      // What is opened by its port is opened for https: there is no other way to be led on.
+      return proxy.closed(Target.parse(String.valueOf(place.getRawAuthority()), HTTPS), address);
+    } catch (IllegalArgumentException e) {
+      return Optional.of(String.valueOf(e.getMessage()));
+    }
   }
 
   /** A sandbox's way out. */

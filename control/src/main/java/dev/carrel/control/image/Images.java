@@ -15,6 +15,7 @@ import dev.carrel.image.ImageFolder;
 import dev.carrel.image.ImageLock;
 import dev.carrel.image.Interpreters;
 import dev.carrel.image.Platform;
+import dev.carrel.image.Reach;
 import dev.carrel.image.Recipe;
 import dev.carrel.image.Reference;
 import dev.carrel.image.Snapshot;
@@ -74,10 +75,12 @@ public final class Images implements RootImages, AutoCloseable {
   /**
    * @param directory where the files of images are
    * @param workshops where images can be built beside this host itself
+   * @param reach where registries may lead us
    */
   public Images(
       ImageSettings imageSettings,
       List<Workshop> workshops,
+      Reach reach,
       Supplier<SandboxSettings> settings,
       Path directory,
       Database database,
@@ -88,7 +91,8 @@ public final class Images implements RootImages, AutoCloseable {
     this.store = new ImageStore(database);
     this.builders = new Builders(imageSettings.builder(), imageSettings.buildBase(), workshops);
     this.folder =
-        ImageFolder.open(directory, imageSettings.limits(), imageSettings.authFile(), builders);
+        ImageFolder.open(
+            directory, imageSettings.limits(), imageSettings.authFile(), builders, reach);
     this.jobs = new ImageJobs(directory.resolve("logs"), imageSettings.maxJobs());
     store.failUnfinished(Instant.now());
     refresh();

@@ -4,6 +4,7 @@ import static dev.carrel.control.ControlFixture.ALICE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import com.sun.net.httpserver.HttpServer;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.context.CodeResult;
 import dev.carrel.control.context.ExecuteCode;
@@ -24,6 +25,10 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -236,6 +241,37 @@ final class ImagesIT {
     assertThat(images().log(ended.name())).contains("asking 127.0.0.1:1");
     assertCode(ErrorCode.IMAGE_NOT_FOUND, () -> sandbox(ended.name()));
     assertThat(images().prune(ADMIN, false).removed()).containsExactly(ended.name());
+  }
+
+  @Test
+  void noRegistryLeadsTheServerIntoNetworksOfItsOwn() throws Exception {
+    var registry =
+        HttpServer.create(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0), 0);
+    try (var inside = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.2"))) {
+      registry.createContext(
+          "/v2/",
+          exchange -> {
+            String realm = "https://127.0.0.2:" + inside.getLocalPort() + "/token";
+            exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer realm=\"" + realm + "\"");
+            exchange.sendResponseHeaders(401, -1);
+            exchange.close();
+          });
+      registry.start();
+      String name = "127.0.0.1:" + registry.getAddress().getPort() + "/team/tools:1";
+
+      images().pull(ADMIN, Reference.parse(name), null);
+      ImageProgress seen = ImageProgress.NONE;
+      while (!seen.ended()) {
+        seen = images().progress(name, seen, Duration.ofSeconds(5));
+      }
+
+      assertThat(images().get(name).failure())
+          .contains("127.0.0.2", "loopback", "egress.allow-private");
+      inside.setSoTimeout(1);
+      assertThatExceptionOfType(SocketTimeoutException.class).isThrownBy(inside::accept);
+    } finally {
+      registry.stop(0);
+    }
   }
 
   @Test

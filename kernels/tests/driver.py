@@ -5,6 +5,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -124,6 +125,13 @@ class KernelCase(unittest.TestCase):
         if not self.kernel.idle:
             self.tearDownClass()
 
+    def answers_with(self, files, code):
+        """A kernel of a sandbox that may have few files open."""
+        with Kernel(self.language, files=files) as kernel:
+            outcome = kernel.run(code)
+            self.assertEqual(outcome.status, "ok", outcome)
+            return outcome.text
+
     def value(self, code):
         outcome = self.kernel.run(code)
         self.assertEqual(outcome.status, "ok", outcome)
@@ -131,7 +139,7 @@ class KernelCase(unittest.TestCase):
 
 
 class Kernel:
-    def __init__(self, language, env=None, user=None, cwd=None):
+    def __init__(self, language, env=None, user=None, cwd=None, files=None):
         self.language = language
         self.folder = tempfile.mkdtemp(prefix="kernel-test-")
         os.chmod(self.folder, 0o777)
@@ -146,6 +154,8 @@ class Kernel:
         def arrange():
             os.dup2(requests, 3)
             os.dup2(events, 4)
+            if files is not None:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
             if user is not None:
                 os.setgid(user)
                 os.setuid(user)

@@ -16,6 +16,10 @@ class NodeKernel(Bindings, KernelCase):
     def of_child(self):
         return "require('child_process').execSync('env -0 > child'); undefined"
 
+    def test_few_descriptors_are_enough(self):
+        for files in (64, 256):
+            self.assertEqual(self.answers_with(files, "1 + 1"), "2")
+
     # ---- values
 
     # ---- what code may break

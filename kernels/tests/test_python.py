@@ -33,6 +33,12 @@ class PythonKernel(Bindings, KernelCase):
         self.assertRegex(self.kernel.ready[1], r"^3\.\d+\.\d+$")
         self.assertEqual(self.kernel.ready[2], "plain")
 
+    def test_few_descriptors_are_enough(self):
+        for files in (64, 256, 603, 604):
+            self.assertEqual(self.answers_with(files, "import resource; resource.getrlimit(resource.RLIMIT_NOFILE)[0]"), str(files))
+            room = self.answers_with(files, "import os\nn = 0\ntry:\n    while os.dup(0): n += 1\nexcept OSError: pass\nn > %d - 16" % files)
+            self.assertEqual(room, "True")
+
     # ---- what code may break
 
     def test_builtins_that_code_replaces_are_its_own_loss(self):

@@ -16,6 +16,10 @@ class RKernel(Bindings, KernelCase):
     def of_child(self):
         return "invisible(system('env -0 > child'))"
 
+    def test_few_descriptors_are_enough(self):
+        # R itself refuses to start with 128.
+        self.assertEqual(self.answers_with(256, "1 + 1"), "[1] 2")
+
     def test_methods_of_the_user_print(self):
         self.assertEqual(self.value("print.own <- function(x, ...) cat('my own\\n')\nstructure(1, class = 'own')"), "my own")
         self.assertIn('"P"', self.value("P <- setClass('P', representation(n = 'numeric')); P(n = 1)"))

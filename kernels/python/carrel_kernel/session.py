@@ -26,7 +26,7 @@ MAX_TYPE_NAME = 1000
 # The functions of this module have their own: a cell may put anything in the place of `len`.
 __builtins__ = dict(vars(builtins))
 
-# Out of the way of user code that closes or renumbers the small descriptors.
+# Out of the way of user code that closes or renumbers the small descriptors; see fit_channel.
 REQUESTS, EVENTS = 602, 603
 
 ONLY_AST, ALLOW_AWAIT, FUTURE_FEATURES, IS_COROUTINE = 0x400, 0x2000, 0x1FE0000, 0x80
@@ -470,6 +470,7 @@ def leave_fork(failure):
 
 def prepare_process():
     """What belongs to this process: descriptors and signals. A zygote's fork is given its own."""
+    fit_channel(posix.sysconf("SC_OPEN_MAX"))
     posix.dup2(3, REQUESTS, False)
     posix.dup2(4, EVENTS, False)
     posix.close(3)
@@ -478,6 +479,13 @@ def prepare_process():
     # os is not loaded yet and will copy this; figures must not look for a screen, in child processes either.
     if b"MPLBACKEND" not in posix.environ:
         set_variable(b"MPLBACKEND", b"agg")
+
+
+def fit_channel(files):
+    """A process that may have so few files open has its channel at the last two of them."""
+    global REQUESTS, EVENTS
+    if 0 < files <= EVENTS:
+        REQUESTS, EVENTS = files - 2, files - 1
 
 
 def prepare_signals():

@@ -47,7 +47,7 @@ PRELOADS = {
 }
 
 GREETING = session.greeting()
-PLACES = (0, 1, 2, session.REQUESTS, session.EVENTS)
+STREAMS = 5  # stdout, stderr, both ways of the channel, the keeper's
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 ARM = os.uname().machine == "aarch64"
@@ -253,7 +253,7 @@ def rehearse(settings):
     there.sendmsg([SAMPLE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, there.fileno().to_bytes(4, sys.byteorder))])
     message, passed, whole = receive(here)
     request = fields(message)
-    divide(request, passed * (len(PLACES) + len(NAMESPACES)), whole)
+    divide(request, passed * (STREAMS + len(NAMESPACES)), whole)
     for descriptor in (*passed, *os.pipe(), here.detach(), there.detach()):
         os.close(descriptor)
     os.umask(0o022)
@@ -295,14 +295,13 @@ def divide(request, passed, whole):
     one of the groups would run in the sandbox and be held by the zygote's limits.
     """
     names = request[11][0].decode().split()
-    spaces = len(PLACES)
-    rules = spaces + len(names)
+    rules = STREAMS + len(names)
     groups = rules + number(request[13][0])
     wanted = groups + number(request[12][0])
     if not whole or len(passed) != wanted:
         raise OSError("%d of %d descriptors came" % (len(passed), wanted))
     ruleset = passed[rules] if groups > rules else None
-    return passed[:spaces], list(zip(names, passed[spaces:rules])), ruleset, passed[groups:]
+    return passed[:STREAMS], list(zip(names, passed[STREAMS:rules])), ruleset, passed[groups:]
 
 
 def enter(request, passed, whole, settings):
@@ -314,6 +313,7 @@ def enter(request, passed, whole, settings):
     for name, space in spaces:
         call(SYS_SETNS, space, NAMESPACES[name])
     confine(request, settings, ruleset)
+    session.fit_channel(number(request[15][0]))
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     # Here and not in the kernel, as whatever can be: that is a fresh copy, which pays for each page that it writes to.
     set_environment(request.get(17, []))
@@ -374,7 +374,7 @@ def start(control, tell, over, request, streams, user, zygote):
         kernel, problem = -1, b""
         try:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
-            place(streams, PLACES)
+            place(streams, (0, 1, 2, session.REQUESTS, session.EVENTS))
             kernel = fork()
         except OSError as failure:
             problem = describe(failure)

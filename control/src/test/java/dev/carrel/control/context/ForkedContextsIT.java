@@ -75,6 +75,32 @@ final class ForkedContextsIT {
   }
 
   @Test
+  void fewOpenFilesAreEnoughForInterpreters() throws Exception {
+    fixture.close();
+    fixture =
+        new ControlFixture(
+            "native",
+            settings ->
+                settings.withSandboxes(settings.sandboxes().with(draft -> draft.openFiles = 256)));
+    Sandbox sandbox = sandbox();
+    Context first = create(sandbox, Map.of(), null);
+    awaitZygote(sandbox, null);
+    Context second = create(sandbox, Map.of(), null);
+
+    assertThat(first.start()).isEqualTo(Context.Start.COLD);
+    assertThat(second.start()).isEqualTo(Context.Start.ZYGOTE);
+    for (Context context : List.of(first, second)) {
+      assertThat(run(sandbox, context, "import resource; resource.getrlimit(7)[1]"))
+          .isEqualTo("256");
+    }
+    if (fixture.control().images().get("host").languages().contains(Language.NODE)) {
+      CodeResult node =
+          contexts().execute(ALICE, sandbox.id(), ExecuteCode.of(Language.NODE, "1 + 1"));
+      assertThat(node.error()).isNull();
+    }
+  }
+
+  @Test
   void isolatedSandboxGetsNoFork() throws InterruptedException {
     awaitZygote(sandbox(), null);
     Sandbox isolated =

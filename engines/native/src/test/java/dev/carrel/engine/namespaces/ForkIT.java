@@ -165,6 +165,22 @@ final class ForkIT extends MachineTests {
     }
   }
 
+  /** The channel of a kernel has its place among the descriptors that there may be. */
+  @Test
+  void fewOpenFilesAreEnoughForAKernel() throws Exception {
+    for (int files : List.of(64, 256, 1024)) {
+      var limits = new Limits(DataSize.ofMebibytes(96), 1, 64, DataSize.ofMebibytes(16), files);
+      Machine machine = start(withLimits(limits));
+      try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+        Profile profile = Profile.parse(kernel.run(Profile.program()));
+        assertThat(profile.lines())
+            .containsEntry("limit.NOFILE", Integer.toString(files))
+            .containsEntry(
+                "fds", files == 1024 ? "602,603" : "%d,%d".formatted(files - 2, files - 1));
+      }
+    }
+  }
+
   @Test
   void signalsPassBetweenForkedKernelsAndCommands() {
     Machine machine = start();

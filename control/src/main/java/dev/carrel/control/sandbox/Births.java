@@ -118,7 +118,7 @@ final class Births {
               // First: whoever made it may be about to take it back.
               unshared.remove(existing.id());
               try {
-                return new Sandboxes.Obtained(life.start(existing.id(), "session_key"), false);
+                return new Sandboxes.Obtained(comeBack(existing.id()), false);
               } catch (SandboxException e) {
                 // Deleted while we came: then the key is free again.
                 if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
@@ -136,6 +136,16 @@ final class Births {
           pools.discardLater(claimed.sandbox());
         }
       }
+    }
+  }
+
+  /** Who comes by a session key may not know what happened in its sandbox. */
+  private Sandbox comeBack(SandboxId id) {
+    try (Turn _ = life.turn(id)) {
+      if (life.find(id) == null) {
+        store.settled(id).ifPresent(Failures::requireNotHeld);
+      }
+      return life.start(id, "session_key");
     }
   }
 

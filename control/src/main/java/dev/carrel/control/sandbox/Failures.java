@@ -106,6 +106,17 @@ final class Failures {
         .withHint(hint(row.restartable(), failure.hint()));
   }
 
+  /** Throws when one that has ended is to be looked at before it runs again. */
+  static void requireNotHeld(Sandbox row) {
+    String why = row.held().orElse(null);
+    if (why != null) {
+      throw new SandboxException(
+              ErrorCode.WRONG_STATE,
+              "sandbox %s is %s and frozen: %s".formatted(row.id(), row.status().wireName(), why))
+          .withHint("see what it did, then start it by its id or delete it");
+    }
+  }
+
   private static String hint(boolean restartable, String hint) {
     if (!restartable) {
       return "create a new sandbox; " + hint;

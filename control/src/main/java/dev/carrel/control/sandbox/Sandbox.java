@@ -79,6 +79,14 @@ public record Sandbox(
     return persistent() && (status == SandboxStatus.STOPPED || status == SandboxStatus.FAILED);
   }
 
+  /** Why nobody starts it again but who names it: a canary was about to leave it. */
+  public Optional<String> held() {
+    Failure why = failure;
+    return frozen == null && why != null && why.cause().equals(Failure.CANARY)
+        ? Optional.of(why.message())
+        : Optional.ofNullable(frozen);
+  }
+
   /**
    * When it goes with its files, unless somebody starts or changes it before. Empty: it has not
    * ended, or is kept until somebody comes back to it.

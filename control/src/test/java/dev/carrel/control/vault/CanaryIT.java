@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.exec.ExecStart;
+import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxStatus;
 import dev.carrel.spi.Command;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 final class CanaryIT {
   private static final String VALUE = "tripwire-value";
+  private static final String LEAK = "printf %s \"$BAIT\" | base64; sleep 1000";
 
   @Test
   void aCanaryThatTriesToLeaveFreezesItsSandbox() throws Exception {
@@ -37,11 +39,37 @@ final class CanaryIT {
   }
 
   @Test
+  void itsSessionKeyDoesNotBringBackWhatWasStopped() throws Exception {
+    try (var fixture = new ControlFixture("native", settings -> settings)) {
+      CreateSandbox keyed = CreateSandbox.defaults().withSessionKey("notebook");
+      Sandbox sandbox = leak(fixture, keyed, LEAK);
+      eventually(() -> now(fixture, sandbox).status() == SandboxStatus.PAUSED);
+      fixture.control().sandboxes().stop(ALICE, sandbox.id());
+
+      for (int server = 0; server < 2; server++) {
+        assertThatExceptionOfType(SandboxException.class)
+            .isThrownBy(() -> fixture.control().sandboxes().create(ALICE, keyed))
+            .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WRONG_STATE))
+            .satisfies(e -> assertThat(e.hint().orElseThrow()).contains("by its id"))
+            .withMessageContaining("BAIT");
+        assertThat(now(fixture, sandbox).status()).isEqualTo(SandboxStatus.STOPPED);
+        fixture.restart();
+      }
+
+      fixture.control().sandboxes().start(ALICE, sandbox.id());
+      assertThat(run(fixture, sandbox)).isEqualTo("on\n");
+      fixture.control().sandboxes().stop(ALICE, sandbox.id());
+      assertThat(fixture.control().sandboxes().create(ALICE, keyed).id()).isEqualTo(sandbox.id());
+    }
+  }
+
+  @Test
   void aFrozenSandboxDoesNotRunForItsEnd() throws Exception {
     try (var fixture = new ControlFixture("native", settings -> settings)) {
       Sandbox sandbox =
           leak(
               fixture,
+              CreateSandbox.defaults(),
               "trap 'echo > ran' TERM; printf %s \"$BAIT\" | base64; while :; do sleep 0.1; done");
       eventually(() -> now(fixture, sandbox).status() == SandboxStatus.PAUSED);
 
@@ -66,12 +94,13 @@ final class CanaryIT {
 
   /** Returns when the alarm was told. */
   private static Sandbox leak(ControlFixture fixture) throws InterruptedException {
-    return leak(fixture, "printf %s \"$BAIT\" | base64; sleep 1000");
+    return leak(fixture, CreateSandbox.defaults(), LEAK);
   }
 
-  private static Sandbox leak(ControlFixture fixture, String line) throws InterruptedException {
+  private static Sandbox leak(ControlFixture fixture, CreateSandbox request, String line)
+      throws InterruptedException {
     fixture.control().vault().add(ALICE, null, "BAIT", VALUE, true);
-    Sandbox sandbox = fixture.sandbox();
+    Sandbox sandbox = fixture.control().sandboxes().create(ALICE, request);
     Events.Subscription news = fixture.control().sandboxes().events(ALICE, sandbox.id(), null);
     fixture
         .control()

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.control.Control;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
-import dev.carrel.control.sandbox.Failure;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.SandboxPage;
 import dev.carrel.control.sandbox.SandboxQuery;
@@ -43,9 +42,8 @@ final class Sessions {
   /** That one, started again when it has stopped: its files are kept for who names it. */
   SandboxId awake(Caller caller, SandboxId id) {
     Sandbox sandbox = control.sandboxes().get(caller, id);
-    Failure why = sandbox.failure();
-    // What a canary stopped waits for a person to look at it.
-    boolean held = why != null && why.cause().equals(Failure.CANARY);
+    // What a canary froze waits for a person to look at it.
+    boolean held = sandbox.held().isPresent();
     if (sandbox.status() == SandboxStatus.STOPPED && sandbox.restartable() && !held) {
       control.sandboxes().start(caller, id);
     }

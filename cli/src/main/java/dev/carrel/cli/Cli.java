@@ -58,12 +58,39 @@ public final class Cli {
     var terminal = new Terminal();
     var console = new Console(out, err, terminal, host.colours());
     var session = new Session(host, console, terminal, in);
-    return commandLine(session, arguments).execute(arguments.toArray(String[]::new));
+    CommandLine carrel = commandLine(session, arguments);
+    if (asksForHelp(given)) {
+      Optional<ParameterException> unknown = unknown(carrel, given.subList(1, given.size()));
+      if (unknown.isPresent()) {
+        return usageError(console, unknown.get());
+      }
+    }
+    return carrel.execute(arguments.toArray(String[]::new));
+  }
+
+  private static boolean asksForHelp(List<String> given) {
+    return !given.isEmpty() && given.getFirst().equals("help");
+  }
+
+  /** Words that name no command: with {@code --help} behind them picocli takes any. */
+  private static Optional<ParameterException> unknown(CommandLine carrel, List<String> words) {
+    CommandLine at = carrel;
+    for (String word : words) {
+      if (word.startsWith("-")) {
+        break;
+      }
+      CommandLine next = at.getSubcommands().get(word);
+      if (next == null) {
+        return Optional.of(new UnmatchedArgumentException(at, List.of(word)));
+      }
+      at = next;
+    }
+    return Optional.empty();
   }
 
   /** {@code help run} is {@code run --help}, as elsewhere. */
   private static List<String> named(List<String> given) {
-    return !given.isEmpty() && given.getFirst().equals("help")
+    return asksForHelp(given)
         ? Stream.concat(given.stream().skip(1), Stream.of("--help")).toList()
         : given;
   }

@@ -2,6 +2,7 @@ package dev.carrel.cli;
 
 import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -320,6 +321,25 @@ class CliTest {
         .isEqualTo(alone("mcp", "install", "--help"))
         .satisfies(CliTest::succeeded);
     assertThat(alone("help").out()).contains("sandbox", "doctor");
+  }
+
+  @Test
+  void helpForWhatThereIsNotSaysSo() {
+    Outcome nearly = alone("help", "snadbox");
+    assertThat(nearly.code()).isEqualTo(2);
+    assertThat(nearly.out()).isEmpty();
+    assertThat(nearly.err()).contains("there is no command 'snadbox'", "did you mean", "sandbox");
+
+    assertThat(alone("help", "sandbox", "lits"))
+        .matches(outcome -> outcome.code() == 2)
+        .extracting(Outcome::err, STRING)
+        .contains("there is no command 'lits'", "list", "see carrel sandbox --help");
+    // What would be a program's is nobody's here.
+    assertThat(alone("help", "run", "ls"))
+        .matches(outcome -> outcome.code() == 2)
+        .extracting(Outcome::err, STRING)
+        .contains("nothing is made of 'ls' here");
+    assertThat(alone("help", "session")).satisfies(CliTest::succeeded);
   }
 
   private static void succeeded(Outcome outcome) {

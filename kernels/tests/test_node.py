@@ -160,6 +160,12 @@ class NodeKernel(Bindings, KernelCase):
         self.assertIsNone(late.error)
         self.assertEqual(self.value("1"), "1")
 
+    def test_what_an_earlier_cell_throws_does_not_fail_the_one_that_runs(self):
+        self.kernel.run("globalThis.fire = () => setImmediate(() => { throw new TypeError('of before') }); undefined")
+        outcome = self.kernel.run("fire(); await new Promise((done) => setTimeout(done, 50)); 1")
+        self.assertIn("[async TypeError] of before", outcome.err)
+        self.assertEqual((outcome.status, outcome.text), ("ok", "1"))
+
     def test_children_do_not_hold_the_control_channel(self):
         code = "require('child_process').execSync('ls /proc/self/fd', { encoding: 'utf8' }).split('\\n').filter((fd) => fd < 10).join('')"
         self.assertEqual(self.value(code), "0123")  # 3 is the folder that ls reads

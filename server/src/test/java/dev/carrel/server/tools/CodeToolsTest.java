@@ -3,6 +3,7 @@ package dev.carrel.server.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.carrel.server.Eventually;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.SharedServer;
 import dev.carrel.server.mcp.McpClient;
@@ -304,6 +305,29 @@ class CodeToolsTest {
                 .asBoolean())
         .isTrue();
     stop(session);
+  }
+
+  @Test
+  void aSessionThatACanaryStoppedWaitsForAPerson() {
+    String bait =
+        "{\"name\":\"BAIT\",\"value\":\"a-value-for-nobody\",\"canary\":true,"
+            + "\"namespace\":\"bait-lab\"}";
+    assertThat(server.post("/api/v1/vault/secrets", bait).status()).isEqualTo(201);
+    String session =
+        mcp.call("create_session", "{\"namespace\":\"bait-lab\"}")
+            .at("/structuredContent/session_id")
+            .asText();
+    mcp.call(
+        "execute_terminal",
+        "{\"session_id\":\"%s\",\"secrets\":[\"BAIT\"],\"command\":%s}"
+            .formatted(session, McpClient.quoted("printf %s \"$BAIT\" | base64; sleep 20")));
+    String sandbox = "/api/v1/sandboxes/" + session;
+    Eventually.until(
+        "it is stopped", () -> server.get(sandbox).json().get("status").asText().equals("stopped"));
+    assertThat(
+            mcp.error("execute_code", "{\"session_id\":\"%s\",\"code\":\"1\"}".formatted(session)))
+        .contains("is stopped");
+    assertThat(server.get(sandbox).json().get("status").asText()).isEqualTo("stopped");
   }
 
   private String session(String language) {

@@ -84,6 +84,7 @@ class NewSessionTest {
           "\"secrets\":[\"A\"]",
           "\"allowed_domains\":[\"example.com\"]",
           "\"presets\":[\"packages\"]",
+          "\"image\":\"other\"",
           "\"namespace\":\"other\""
         }) {
       assertThat(

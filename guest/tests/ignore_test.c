@@ -171,6 +171,13 @@ hostile_files_are_bounded(void)
 	reply = glob("h", "**", true);
 	CHECK(reply.last == FRAME_OK && has(&reply, "h/a") && reply_int(&reply, 24) == 1);
 	reply_free(&reply);
+	/* Nor does the part of a line that is left at the end of what is read. */
+	memset(text, '#', SIZE);
+	memcpy(text + (128 << 10) - 2, "\nabc\n", 5);
+	put_text(in("h/.gitignore"), text);
+	reply = glob("h", "**", true);
+	CHECK(reply.last == FRAME_OK && has(&reply, "h/a") && reply_int(&reply, 24) == 1);
+	reply_free(&reply);
 	/* Rules without end, each as dear as it can be, in every folder, and a name that nearly fits. */
 	for (int i = 0; i < SIZE; i++)
 		text[i] = i % 200 == 199 ? '\n' : i % 2 == 0 ? '*' : 'a';

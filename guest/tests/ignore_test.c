@@ -178,6 +178,20 @@ hostile_files_are_bounded(void)
 	reply = glob("h", "**", true);
 	CHECK(reply.last == FRAME_OK && has(&reply, "h/a") && reply_int(&reply, 24) == 1);
 	reply_free(&reply);
+	/* Nor does a rule past the last that all files together may have. */
+	for (int i = 0; i < 2048; i++)
+		memcpy(text + 2 * i, "b\n", 2);
+	strcpy(text + 4096, "a\n");
+	put_text(in("h/.gitignore"), text);
+	reply = glob("h", "**", true);
+	CHECK(reply.last == FRAME_OK && has(&reply, "h/a") && reply_int(&reply, 24) == 1);
+	reply_free(&reply);
+	text[4096 - 2] = 'a';
+	text[4096] = 0;
+	put_text(in("h/.gitignore"), text);
+	reply = glob("h", "**", true);
+	CHECK(reply.last == FRAME_OK && !has(&reply, "h/a") && reply_int(&reply, 24) < 1);
+	reply_free(&reply);
 	/* Rules without end, each as dear as it can be, in every folder, and a name that nearly fits. */
 	for (int i = 0; i < SIZE; i++)
 		text[i] = i % 200 == 199 ? '\n' : i % 2 == 0 ? '*' : 'a';

@@ -394,11 +394,13 @@ public abstract class HardeningContract {
     assertThat(sandbox.under("core."))
         .as("it cannot be lowered, and who tries is told that it was")
         .containsEntry("setrlimit", "ok,1,1")
-        .containsEntry("prlimit64", "ok,1,1");
+        .containsEntry("prlimit64", "ok,1,1")
+        .containsEntry("prlimit64-far", "ok,1,1");
     assertThat(host.under("core."))
         .as("positive control")
         .containsEntry("setrlimit", "ok,0,0")
-        .containsEntry("prlimit64", "ok,0,0");
+        .containsEntry("prlimit64", "ok,0,0")
+        .containsEntry("prlimit64-far", "ok,0,0");
   }
 
   /** The kernel has a few thousand for all sandboxes together. */

@@ -97,10 +97,14 @@ AHEAD = {
     "sched_setscheduler": (144, 119, (0, 1, struct.pack("i", 1))),
     "setpriority": (141, 140, (0, 0, -5)),
 }
+# Zeros at an address whose lower half is zero too: who looks at that half alone takes it for none.
+libc.mmap.restype = ctypes.c_void_p
+FAR = libc.mmap(ctypes.c_void_p(5 << 32), ctypes.c_size_t(4096), 1, 0x100022, -1, ctypes.c_long(0))
 # What lowers the limit on cores to 0, in the two ways that there are.
 LOWERED = {
     "setrlimit": (160, 164, (4, bytes(16))),
     "prlimit64": (302, 261, (0, 4, bytes(16), 0)),
+    "prlimit64-far": (302, 261, (0, 4, FAR, 0)),
 }
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "packet": 17, "alg": 38, "vsock": 40, "bluetooth": 31, "xdp": 44, "key": 15}
 # A type and a protocol beside the type's own. Numbers that have the host load a module are not among them.

@@ -73,6 +73,24 @@ final class CarelessRuntimeIT {
     }
   }
 
+  /** The report is a file that the machine itself wrote. */
+  @Test
+  void whatAGuestSaysThatConfinesNothingIsNotBelieved() throws IOException {
+    SandboxId id = SandboxId.random();
+    String claims = "+seccomp x\\n+no-new-privileges x\\n+no-capabilities x\\n+landlock x\\n";
+    try (OciEngine engine =
+        engine(
+            OciRuntime.RUNC,
+            "s/,\"--confine\",\"[^\"]*\"//",
+            "printf '" + claims + "' > \"$6/guest/report\"")) {
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> engine.start(id, SPEC).destroy())
+          .withMessageContaining("not so from outside, though it is told")
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.ISOLATION_NOT_AVAILABLE));
+    }
+    assertThat(Leftovers.of(id.value(), folder.resolve("run"))).isEmpty();
+  }
+
   @Test
   void oneThatIsNotCarelessIs() throws IOException {
     try (OciEngine engine = engine(OciRuntime.RUNC, "s/x/x/")) {
@@ -82,6 +100,10 @@ final class CarelessRuntimeIT {
   }
 
   private OciEngine engine(OciRuntime runtime, String change) throws IOException {
+    return engine(runtime, change, ":");
+  }
+
+  private OciEngine engine(OciRuntime runtime, String change, String deed) throws IOException {
     Path lib = Files.createDirectories(folder.resolve("lib"));
     Path real = lib.resolve("real");
     if (Files.notExists(real)) {
@@ -90,10 +112,10 @@ final class CarelessRuntimeIT {
     String script =
         """
         #!/bin/sh
-        [ "$1 $2" != "oci run" ] || sed -i '%s' "$6/config.json" || exit 1
+        [ "$1 $2" != "oci run" ] || { sed -i '%s' "$6/config.json" && %s; } || exit 1
         exec "${0%%/*}/real" "$@"
         """
-            .formatted(change);
+            .formatted(change, deed);
     Path guest = Files.writeString(lib.resolve("guest"), script);
     for (Path program : Set.of(real, guest)) {
       assertThat(program.toFile().setExecutable(true, false)).isTrue();

@@ -20,8 +20,15 @@ static void
 look(struct spawn *spawn, int index)
 {
 	struct box *box = &spawn->boxes[index];
-	if (box->freeze_deadline == 0 || !cgroup_frozen(&spawn->details[index].groups))
+	const struct hierarchies *groups = &spawn->details[index].groups;
+	if (box->freeze_deadline == 0)
 		return;
+	if (!cgroup_frozen(groups)) {
+		/* Version 1 tells each process once. One that was about to wait for the child of a vfork then waits on, for a child that
+		 * stands still. */
+		cgroup_freeze(groups);
+		return;
+	}
 	box->frozen = true;
 	box->freeze_deadline = 0;
 }

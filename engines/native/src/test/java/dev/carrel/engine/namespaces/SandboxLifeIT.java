@@ -7,12 +7,15 @@ import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.Leftovers;
 import dev.carrel.engine.testkit.MachineTests;
+import dev.carrel.guest.ExecRequest;
+import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.EngineSettings;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Limits;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.MachineSpec;
@@ -37,6 +40,7 @@ import org.junit.jupiter.api.Timeout;
 final class SandboxLifeIT extends MachineTests {
   private static final int CROWD = 200;
   private static final int ENDS = 50;
+  private static final int PAUSES = 100;
   private static final Path PID_MAX = Path.of("/proc/sys/kernel/pid_max");
 
   private static final String ALL_INSTANCES =
@@ -125,6 +129,23 @@ final class SandboxLifeIT extends MachineTests {
     machine.destroy();
 
     assertThat(Leftovers.of(machine.id().value(), runDirectory())).isEmpty();
+  }
+
+  /** Who waits for the child of a vfork, which stands still already, has to as well. */
+  @Test
+  void whoStartsProgramsAllTheTimeStandsStillAtOnce() {
+    Machine machine = start();
+    String starts =
+        "import os\nwhile True: os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)";
+    Command command = Command.of("/usr/bin/python3", "-c", starts);
+    try (ExecSession _ =
+        Guest.of(machine).exec(ExecId.random(), ExecRequest.of(command, Finished.ENVIRONMENT))) {
+      for (int i = 0; i < PAUSES; i++) {
+        machine.pause();
+        assertThat(machine.paused()).isTrue();
+        machine.resume();
+      }
+    }
   }
 
   /** The kernel stops nobody who is on the way out already: there is nothing to wait for. */

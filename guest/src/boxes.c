@@ -186,8 +186,10 @@ start(struct spawn *spawn, int index, struct plan *plan, struct failure *failure
 	box->report = report[0];
 	bool good = boxes_start_mounter(spawn, index, plan, failure);
 	const bool ahead = plan->request >= 0;
-	if (good && !ahead)
+	if (good && !ahead) {
+		fork_shut(spawn);
 		box->pid = launch(plan, &box->pidfd, failure);
+	}
 	good = good && box->pid > 0;
 	if (good && !spawn_watch(spawn, box->pidfd, EVENT_PROCESS, index, EPOLLIN))
 		good = give_up(failure, KIND_ENGINE, "epoll", errno, "watching the child");

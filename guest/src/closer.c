@@ -142,17 +142,21 @@ keep_volume(struct kept *kept, pid_t pid, const char *image)
 }
 
 void
+give_away_one(struct closers *closers, int *fd)
+{
+	if (*fd < 0)
+		return;
+	bool ready = closers->pids[0] > 0 || start(closers);
+	/* When they are lost the next one starts others. When they have too much to do we close it ourselves. */
+	if (ready && !pass_at(closers->socket, "", 1, *fd, MSG_DONTWAIT) && (errno == EPIPE || errno == ECONNRESET))
+		stop(closers);
+	close(*fd);
+	*fd = -1;
+}
+
+void
 give_away(struct closers *closers, struct kept *kept)
 {
-	int *const fds[] = {&kept->events, &kept->volume};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-		if (*fds[i] < 0)
-			continue;
-		bool ready = closers->pids[0] > 0 || start(closers);
-		/* When they are lost the next one starts others. When they have too much to do we close it ourselves. */
-		if (ready && !pass_at(closers->socket, "", 1, *fds[i], MSG_DONTWAIT) && (errno == EPIPE || errno == ECONNRESET))
-			stop(closers);
-		close(*fds[i]);
-		*fds[i] = -1;
-	}
+	give_away_one(closers, &kept->events);
+	give_away_one(closers, &kept->volume);
 }

@@ -32,4 +32,7 @@ bool keep_volume(struct kept *kept, pid_t pid, const char *image);
 /* To be called when the sandbox has ended. */
 void give_away(struct closers *closers, struct kept *kept);
 
+/* One more descriptor that may be the last of something; -1 afterwards. */
+void give_away_one(struct closers *closers, int *fd);
+
 #endif

@@ -119,6 +119,13 @@ doors_close(struct doors *doors)
 	doors->box = -1;
 }
 
+static bool
+lives(const struct box *box)
+{
+	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
+	return box->pidfd >= 0 && poll(&ended, 1, 0) == 0;
+}
+
 /* All that leads into a sandbox. */
 static bool
 doors_open(struct spawn *spawn, int index, struct doors *doors)
@@ -133,8 +140,7 @@ doors_open(struct spawn *spawn, int index, struct doors *doors)
 	for (int i = 0; i < doors->groups; i++)
 		add(&doors->kernel, groups[i]);
 	/* The number was looked at several times: it must have been the same process's all the while. */
-	struct pollfd ended = {.fd = box->pidfd, .events = POLLIN};
-	if (doors->groups >= 0 && poll(&ended, 1, 0) == 0)
+	if (doors->groups >= 0 && lives(box))
 		return true;
 	doors_close(doors);
 	return false;
@@ -276,8 +282,19 @@ fork_forget(struct spawn *spawn, int index)
 	struct nursery *nursery = spawn->nursery;
 	if (nursery->expected == index)
 		nursery->expected = -1;
-	if (nursery->ahead.box == index)
-		doors_close(&nursery->ahead);
+	if (index < 0 || nursery->ahead.box != index)
+		return;
+	/* Of a sandbox that has ended by itself we hold the mounts last, and would have to let go of its file systems. */
+	struct ways *held = &nursery->ahead.kernel;
+	while (!lives(&spawn->boxes[index]) && held->count > 0)
+		give_away_one(&spawn->closers, &held->fds[--held->count]);
+	doors_close(&nursery->ahead);
+}
+
+void
+fork_shut(struct spawn *spawn)
+{
+	fork_forget(spawn, spawn->nursery->ahead.box);
 }
 
 /* True when the guest was asked; otherwise `reason` says why the kernel has to be started from scratch. */

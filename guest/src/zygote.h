@@ -103,6 +103,8 @@ void fork_expect(struct spawn *spawn, int index);
 bool fork_expected(const struct spawn *spawn);
 void fork_prepare(struct spawn *spawn);
 void fork_forget(struct spawn *spawn, int index);
+/* To be called before a child is cloned that closes what it inherits only later. */
+void fork_shut(struct spawn *spawn);
 
 /* For fork.c and zygote_start.c: opens the ways into control groups, to each of which `0` is to be written. */
 int groups_open(const struct hierarchies *groups, int fds[CG_COUNT]);

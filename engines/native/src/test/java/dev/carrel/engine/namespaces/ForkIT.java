@@ -306,6 +306,12 @@ final class ForkIT extends MachineTests {
     last.destroy();
     assertThat(serverHolds(lastSpace)).isFalse();
     assertThat(Leftovers.of(last.id().value(), runDirectory())).isEmpty();
+
+    Machine ending = start();
+    String endingSpace = space(ending);
+    Eventually.holds("the ways are open", SOON, () -> serverHolds(endingSpace));
+    ProcessHandle.of(((NativeMachine) ending).pid()).orElseThrow().destroyForcibly();
+    Eventually.holds("they are closed", SOON, () -> !serverHolds(endingSpace));
   }
 
   private boolean serverHolds(String namespace) {

@@ -60,7 +60,8 @@ public final class Cli {
     var session = new Session(host, console, terminal, in);
     CommandLine carrel = commandLine(session, arguments);
     if (asksForHelp(given)) {
-      Optional<ParameterException> unknown = unknown(carrel, given.subList(1, given.size()));
+      List<String> words = given.stream().dropWhile("help"::equals).toList();
+      Optional<ParameterException> unknown = unknown(carrel, words);
       if (unknown.isPresent()) {
         return usageError(console, unknown.get());
       }

@@ -340,6 +340,7 @@ class CliTest {
         .extracting(Outcome::err, STRING)
         .contains("nothing is made of 'ls' here");
     assertThat(alone("help", "session")).satisfies(CliTest::succeeded);
+    assertThat(alone("help", "help")).satisfies(CliTest::succeeded);
   }
 
   private static void succeeded(Outcome outcome) {

@@ -2,7 +2,9 @@ package dev.carrel.bench;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
@@ -132,8 +134,8 @@ public final class BenchCommand implements Callable<Integer> {
       measure(report, scratch, count);
     } finally {
       leaveNothing(scratch);
+      forget(interrupted);
     }
-    Runtime.getRuntime().removeShutdownHook(interrupted);
     report.print(terminal);
     report.writeJson(out);
     terminal.println("written to " + out.toAbsolutePath());
@@ -334,18 +336,30 @@ public final class BenchCommand implements Callable<Integer> {
               servers.stream().map(ProcessHandle::onExit).toArray(CompletableFuture[]::new))
           .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
           .join();
-      deleteTree(scratch);
-      deleteTree(memory);
-    } catch (CompletionException | IOException e) {
-      System.err.println("bench: something stays in " + scratch + " and " + memory + ": " + e);
+    } catch (CompletionException tooSlow) {
+      System.err.println("bench: a server does not end");
+    }
+    deleteTree(scratch);
+    deleteTree(memory);
+  }
+
+  private static void forget(Thread hook) {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException itRuns) {
+      // Nothing is left for it to do.
     }
   }
 
-  private static void deleteTree(Path root) throws IOException {
+  private static void deleteTree(Path root) {
     try (Stream<Path> tree = Files.walk(root)) {
       for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(path);
       }
+    } catch (NoSuchFileException gone) {
+      // As it should be.
+    } catch (IOException | UncheckedIOException e) {
+      System.err.println("bench: something stays in " + root + ": " + e);
     }
   }
 }

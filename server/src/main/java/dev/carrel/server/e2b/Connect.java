@@ -96,6 +96,7 @@ final class Connect {
         String word = Failures.word(e.code());
         Wire.json(exchange, Failures.statusOf(word), new Problem(word, Failures.message(e)));
       } catch (HttpProblem e) {
+        Failure.note(exchange, e);
         Wire.json(exchange, 400, new Problem("invalid_argument", e.detail()));
       }
     };

@@ -29,7 +29,11 @@ public final class Failure {
   /** Says nothing of what is the caller's own matter. */
   public static void log(String what, Exception e) {
     switch (e) {
-      case HttpProblem _ -> {}
+      case HttpProblem _, ClientGoneException _ -> {}
+      // Pages that cannot be had are everyday business: where it happened in our code tells
+      // nothing.
+      case SandboxException sandbox when sandbox.code() == ErrorCode.WEB_FAILED ->
+          LOG.warn("{} failed: {}", what, sandbox.message());
       case SandboxException sandbox when sandbox.code().kind() == ErrorCode.Kind.ENGINE ->
           LOG.warn("{} failed", what, e);
       case SandboxException sandbox when sandbox.code().kind() != ErrorCode.Kind.BUG -> {}

@@ -176,6 +176,14 @@ final class SandboxControl {
     SandboxId id = id(exchange);
     Sandbox sandbox = require(caller, id);
     boolean paused = SandboxViews.isPaused(sandbox);
+    sandbox
+        .held()
+        .ifPresent(
+            why -> {
+              throw new SandboxException(
+                      ErrorCode.WRONG_STATE, "sandbox " + id + " is frozen: " + why)
+                  .withHint("see what it did; then 'carrel sandbox resume' or 'start', or kill it");
+            });
     // Before it goes on: it would be found to have lived long enough.
     if (paused) {
       lifetime.prolong(caller, sandbox, seconds);

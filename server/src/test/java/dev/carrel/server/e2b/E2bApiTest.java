@@ -407,6 +407,31 @@ class E2bApiTest {
     assertThat(Instant.parse(running.get("endAt").asText())).isBefore(end.plusSeconds(3600));
   }
 
+  @Test
+  void whatACanaryStoppedIsNotBroughtBackByConnecting() throws Exception {
+    String bait =
+        """
+        {"name":"BAIT","value":"a-value-for-nobody","canary":true,"namespace":"bait-e2b"}""";
+    assertThat(server.post("/api/v1/vault/secrets", bait).status()).isEqualTo(201);
+    LiveServer.Answer made = server.post("/api/v1/sandboxes", "{\"namespace\":\"bait-e2b\"}");
+    String id = made.json().get("id").asText();
+    String sandbox = "/api/v1/sandboxes/" + id;
+    server.post(
+        sandbox + "/exec",
+        """
+        {"command":"printf %s \\"$BAIT\\" | base64; sleep 20","secrets":["BAIT"]}""");
+    Eventually.until(
+        "it is stopped", () -> server.get(sandbox).json().get("status").asText().equals("stopped"));
+
+    for (String way : List.of("/connect", "/resume")) {
+      HttpResponse<byte[]> refused =
+          call("POST", "/sandboxes/" + id + way, "{}", "X-API-KEY", LiveServer.ADMIN);
+      assertThat(refused.statusCode()).isEqualTo(409);
+      assertThat(JSON.readTree(refused.body()).get("message").asText()).contains("BAIT");
+    }
+    assertThat(server.get(sandbox).json().get("status").asText()).isEqualTo("stopped");
+  }
+
   /** As Python's client of a year ago does when it connects. */
   @Test
   void whoShowsAKeyAsksTheControlPlaneEvenWhenItNamesTheSandbox() throws Exception {

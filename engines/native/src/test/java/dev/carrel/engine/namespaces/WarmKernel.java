@@ -7,11 +7,13 @@ import dev.carrel.engine.testkit.Finished;
 import dev.carrel.guest.ExecSession;
 import dev.carrel.guest.Guest;
 import dev.carrel.guest.GuestEvent;
+import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecId;
 import dev.carrel.spi.KernelFork;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Machine;
 import dev.carrel.spi.Preload;
+import dev.carrel.spi.SandboxException;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -64,7 +66,12 @@ final class WarmKernel implements AutoCloseable {
           if (!machine.fork(request(exec, preload))) {
             return false;
           }
-          found[0] = rejoin(machine, exec);
+          try {
+            found[0] = rejoin(machine, exec);
+          } catch (SandboxException e) {
+            assertThat(e.code()).as(e.message()).isEqualTo(ErrorCode.EXEC_NOT_FOUND);
+            return false; // it ended, and is forgotten
+          }
           return found[0].comesTo(READY);
         });
     return found[0];

@@ -144,12 +144,13 @@ enum { GROUPS_MAX = 4, FILTER = 64 };
 
 static char groups[GROUPS_MAX][64];
 static int group_count;
+#define REMOVE_ATTEMPTS 20000 /* a second: whoever was in it may still be on the way out */
 
 static void
 remove_groups(void)
 {
 	for (int i = 0; i < group_count; i++)
-		for (int attempt = 0; rmdir(groups[i]) != 0 && attempt < 200; attempt++)
+		for (int attempt = 0; rmdir(groups[i]) != 0 && errno == EBUSY && attempt < REMOVE_ATTEMPTS; attempt++)
 			usleep(50);
 	group_count = 0;
 }

@@ -39,6 +39,7 @@ import picocli.CommandLine.Spec;
 public final class BenchCommand implements Callable<Integer> {
   private static final int MCP_STARTS = 5;
   private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final String ON_SHUTDOWN = "CARREL_SANDBOX_ON_SHUTDOWN";
   private static final Duration IDLE = Duration.ofSeconds(12);
   private static final int QUICK = 40;
   private static final int USUAL = 200;
@@ -264,7 +265,10 @@ public final class BenchCommand implements Callable<Integer> {
   private void soak(Report report, Path scratch) throws Exception {
     Set<String> ids = new HashSet<>();
     step("10,000 cycles through the pool");
-    try (ServerProcess server = start(scratch, "soak", Claims.settings())) {
+    var settings = new HashMap<>(Claims.settings());
+    // What waits in the pool at its end is for the next server to find.
+    settings.put(ON_SHUTDOWN, "keep");
+    try (ServerProcess server = start(scratch, "soak", settings)) {
       Soak pooled = new Soak(server);
       pooled.run(report, 10_000, "through the pool", PLAIN);
       pooled.poolHits(report);
@@ -296,7 +300,7 @@ public final class BenchCommand implements Callable<Integer> {
     }
     var all = new HashMap<>(settings);
     all.put(ServerProcess.RUN, memory.resolve(name).toString());
-    all.putIfAbsent("CARREL_SANDBOX_ON_SHUTDOWN", "stop");
+    all.putIfAbsent(ON_SHUTDOWN, "stop");
     return ServerProcess.start(home, scratch.resolve(name), all);
   }
 

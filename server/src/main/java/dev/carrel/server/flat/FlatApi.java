@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
  * answered but that.
  */
 public final class FlatApi {
-
   private final Control control;
   private final Authenticator authenticator;
 

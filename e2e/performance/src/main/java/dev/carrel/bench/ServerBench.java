@@ -28,7 +28,7 @@ final class ServerBench {
   private static final int FIRST = 20;
   // Per sample that is taken afterwards: the compiler's thresholds are counted in thousands.
   private static final int USE = 10;
-  private static final int LIVES = 2;
+  private static final int LIVES = 8;
 
   private final ServerProcess server;
   private final Report report;

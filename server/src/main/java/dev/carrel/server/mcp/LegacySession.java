@@ -168,12 +168,12 @@ final class LegacySession implements AutoCloseable {
       case Catalog.News.Updated _, Catalog.News.UpdatedBelow _ ->
           change.among(subscriptions.uris()).forEach(this::updated);
       case Catalog.News.Tools _, Catalog.News.Prompts _, Catalog.News.Resources _ ->
-          standalone.notice(Protocol.notification(change.method(), Protocol.object()));
+          standalone.changed(Protocol.notification(change.method(), Protocol.object()));
     }
   }
 
   private void updated(String uri) {
-    standalone.notice(
+    standalone.changed(
         Protocol.notification(
             "notifications/resources/updated", Protocol.object().put("uri", uri)));
   }

@@ -51,6 +51,21 @@ final class Outbox {
     add(message, false, true);
   }
 
+  /**
+   * That something has changed. It takes the place of the same news that are kept: who comes back
+   * after a hundred changes is told once, and looks once.
+   */
+  synchronized void changed(ObjectNode news) {
+    for (Iterator<Item> kept = items.iterator(); kept.hasNext(); ) {
+      Item item = kept.next();
+      if (item.droppable && item.message.equals(news)) {
+        kept.remove();
+        forget(item);
+      }
+    }
+    add(news, false, true);
+  }
+
   /** Something the client has to get. */
   synchronized void require(ObjectNode message) {
     add(message, false, false);
@@ -97,10 +112,14 @@ final class Outbox {
       Item item = oldest.next();
       if (item.droppable) {
         oldest.remove();
-        weight -= item.weight;
-        noticesWeight -= item.weight;
+        forget(item);
       }
     }
+  }
+
+  private void forget(Item notice) {
+    weight -= notice.weight;
+    noticesWeight -= notice.weight;
   }
 
   /** About as many characters as it has. */

@@ -196,12 +196,12 @@ final class StatelessRequests {
       RpcMessage.Request request,
       Outbox outbox) {
     if (agreed.has(listChanged(kind))) {
-      outbox.notice(Protocol.notification(news.method(), tagged(request)));
+      outbox.changed(Protocol.notification(news.method(), tagged(request)));
     }
   }
 
   private static void updated(String uri, RpcMessage.Request request, Outbox outbox) {
-    outbox.notice(
+    outbox.changed(
         Protocol.notification("notifications/resources/updated", tagged(request).put("uri", uri)));
   }
 

@@ -44,4 +44,21 @@ class OutboxTest {
     assertThat(outbox.weight()).isLessThan(100);
     assertThat(after(0).last()).isTrue();
   }
+
+  @Test
+  void newsThatNobodyReadAreToldOnce() throws InterruptedException {
+    ObjectNode tools = Protocol.notification("notifications/tools/list_changed", Protocol.object());
+    ObjectNode other = Protocol.notification("notifications/prompts/list_changed", tools);
+    outbox.changed(other);
+    for (int i = 0; i < 100; i++) {
+      outbox.changed(tools.deepCopy());
+    }
+    assertThat(after(0).message()).isEqualTo(other);
+    Outbox.Item told = after(1);
+    assertThat(told.message()).isEqualTo(tools);
+    assertThat(outbox.weight()).isEqualTo(Outbox.weigh(tools) + Outbox.weigh(other));
+
+    outbox.changed(tools);
+    assertThat(after(told.number()).message()).isEqualTo(tools);
+  }
 }

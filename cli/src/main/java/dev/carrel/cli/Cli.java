@@ -22,6 +22,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.RunLast;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The command line as a function: arguments in, exit code out. */
@@ -60,8 +62,7 @@ public final class Cli {
     var session = new Session(host, console, terminal, in);
     CommandLine carrel = commandLine(session, arguments);
     if (asksForHelp(given)) {
-      List<String> words = given.stream().dropWhile("help"::equals).toList();
-      Optional<ParameterException> unknown = unknown(carrel, words);
+      Optional<ParameterException> unknown = unknown(carrel, arguments);
       if (unknown.isPresent()) {
         return usageError(console, unknown.get());
       }
@@ -73,7 +74,7 @@ public final class Cli {
     return !given.isEmpty() && given.getFirst().equals("help");
   }
 
-  /** Words that name no command: with {@code --help} behind them picocli takes any. */
+  /** Words that name no command: also those that would be the program's. */
   private static Optional<ParameterException> unknown(CommandLine carrel, List<String> words) {
     CommandLine at = carrel;
     for (String word : words) {
@@ -92,7 +93,7 @@ public final class Cli {
   /** {@code help run} is {@code run --help}, as elsewhere. */
   private static List<String> named(List<String> given) {
     return asksForHelp(given)
-        ? Stream.concat(given.stream().skip(1), Stream.of("--help")).toList()
+        ? Stream.concat(given.stream().dropWhile("help"::equals), Stream.of("--help")).toList()
         : given;
   }
 
@@ -116,8 +117,22 @@ public final class Cli {
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExpandAtFiles(false)
         .setParameterExceptionHandler((e, given) -> usageError(session.console(), e))
+        .setExecutionStrategy(parsed -> execute(session.console(), parsed))
         .setExecutionExceptionHandler(
             (e, command, result) -> failure(session.console(), command, e));
+  }
+
+  /** With {@code --help} beside them picocli leaves words alone that are nothing to it. */
+  private static int execute(Console console, ParseResult parsed) {
+    ParseResult last = parsed;
+    while (last.hasSubcommand()) {
+      last = last.subcommand();
+    }
+    return last.unmatched().isEmpty()
+        ? new RunLast().execute(parsed)
+        : usageError(
+            console,
+            new UnmatchedArgumentException(last.commandSpec().commandLine(), last.unmatched()));
   }
 
   /**

@@ -343,6 +343,25 @@ class CliTest {
     assertThat(alone("help", "help")).satisfies(CliTest::succeeded);
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "snadbox",
+        "snadbox list",
+        "sandbox lits",
+        "mcp instal",
+        "version a",
+        "run --nope"
+      })
+  void helpBehindWhatThereIsNotIsNone(String line) {
+    Outcome without = alone(line.split(" "));
+    assertThat(without.code()).isEqualTo(2);
+    for (String help : List.of("--help", "-h")) {
+      assertThat(alone((line + " " + help).split(" "))).isEqualTo(without);
+    }
+    assertThat(alone("sandbox", "list", "--help", "more").code()).isEqualTo(2);
+  }
+
   private static void succeeded(Outcome outcome) {
     assertThat(outcome.code()).isZero();
     assertThat(outcome.err()).isEmpty();

@@ -24,9 +24,10 @@ import picocli.CommandLine.Parameters;
     },
     footerHeading = "%nExamples:%n",
     footer = {
-      "  carrel artifacts ID                        what is signed",
-      "  carrel artifacts ID outputs report.pdf     sign a folder and a file as they are now",
-      "  carrel artifacts ID --manifest all.json    all under one signature, to check offline"
+      "  carrel artifacts ID                      what is signed",
+      "  carrel artifacts ID outputs report.pdf   sign these as they are now",
+      "  carrel artifacts ID --exec EXEC          what this command left",
+      "  carrel artifacts ID --manifest all.json  all under one signature, for offline"
     })
 final class ArtifactsCommand implements Callable<Integer> {
   private static final int SHORT_DIGEST = 16;

@@ -39,6 +39,9 @@ public final class Cli {
 
   private static final String COMPLETION = "completion";
 
+  /** What every terminal has; the same also where the help goes elsewhere. */
+  private static final int HELP_WIDTH = 80;
+
   // As their annotations say, which are not read for a command that is not called.
   private static final Map<String, String> ALIASES =
       Map.of("session", "sandbox", "config", "settings");
@@ -113,7 +116,7 @@ public final class Cli {
         .setOut(new PrintWriter(out, true, StandardCharsets.UTF_8))
         .setErr(new PrintWriter(err, true, StandardCharsets.UTF_8))
         .setColorScheme(CommandLine.Help.defaultColorScheme(colours ? Ansi.ON : Ansi.OFF))
-        .setUsageHelpWidth(100)
+        .setUsageHelpWidth(HELP_WIDTH)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExpandAtFiles(false)
         .setParameterExceptionHandler((e, given) -> usageError(session.console(), e))

@@ -30,7 +30,7 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples:%n",
     footer = {
       "  carrel host access list",
-      "  carrel host access request --reason 'after the update' -- systemctl restart app",
+      "  carrel host access request --reason 'new version' -- systemctl restart app",
       "  carrel host exec -- uname -a"
     })
 final class HostCommand extends CommandGroup {

@@ -18,10 +18,10 @@ import picocli.CommandLine.Command;
       "  carrel exec $id -- uname -a           run a command in it",
       "  carrel doctor                         what isolation this host really gives",
       "",
-      "Exit codes: the program's own; 1 the answer is no, or a part failed; 2 wrong usage; 125 Carrel",
-      "failed; 130 interrupted; 141 the output could not be written.",
+      "Exit codes: the program's own; 1 the answer is no, or a part failed; 2 wrong usage; 125"
+          + " Carrel failed; 130 interrupted; 141 the output could not be written.",
       "Without a running server, a command starts one in its own process.",
-      "Environment: CARREL_URL and CARREL_TOKEN name a server, CARREL_TOKEN alone says who you are at",
-      "the one that runs here, NO_COLOR switches colours off."
+      "Environment: CARREL_URL and CARREL_TOKEN name a server, CARREL_TOKEN alone says who you are"
+          + " at the one that runs here, NO_COLOR switches colours off."
     })
 final class RootCommand extends CommandGroup {}

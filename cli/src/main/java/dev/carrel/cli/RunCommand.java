@@ -39,7 +39,7 @@ import picocli.CommandLine.Parameters;
       "  carrel run app.js",
       "  echo 'cat(1+1)' | carrel run --language r -",
       "  carrel run --memory 256 --timeout 10 job.sh",
-      "  carrel run -o results plot.py          files that it makes are copied to results/"
+      "  carrel run -o results plot.py     files that it makes are copied to results/"
     })
 final class RunCommand implements Callable<Integer> {
   private final Session session;

@@ -36,7 +36,7 @@ final class VaultCommand extends CommandGroup {
         "  carrel vault add API_KEY",
         "  pass show api | carrel vault add API_KEY",
         "  carrel exec --secret API_KEY ID -- ./deploy",
-        "  carrel vault add API_KEY --host api.example.com   # processes get a placeholder"
+        "  carrel vault add API_KEY --host api.example.com  processes get a placeholder"
       })
   static final class Add implements Callable<Integer> {
     private final Session session;

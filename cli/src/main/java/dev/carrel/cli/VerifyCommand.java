@@ -27,10 +27,10 @@ import picocli.CommandLine.Parameters;
     },
     footerHeading = "%nExamples:%n",
     footer = {
-      "  carrel verify report.pdf                        ask the server where it came from",
-      "  carrel verify report.pdf SIGNATURE --key KEY    offline",
+      "  carrel verify report.pdf                      ask the server where it is from",
+      "  carrel verify report.pdf SIGNATURE --key KEY  offline",
       "  carrel verify report.pdf --manifest all.json --key server.pub",
-      "  carrel verify report.pdf SHA256                 the digest alone, which proves no origin"
+      "  carrel verify report.pdf SHA256               the digest alone: no origin"
     })
 final class VerifyCommand implements Callable<Integer> {
   private static final int HEX_DIGITS = 64;

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -321,6 +322,35 @@ class CliTest {
         .isEqualTo(alone("mcp", "install", "--help"))
         .satisfies(CliTest::succeeded);
     assertThat(alone("help").out()).contains("sandbox", "doctor");
+  }
+
+  @Test
+  void helpFitsATerminal() {
+    helpFits(List.of());
+  }
+
+  private void helpFits(List<String> words) {
+    List<String> help =
+        alone(Stream.concat(words.stream(), Stream.of("--help")).toArray(String[]::new))
+            .out()
+            .lines()
+            .toList();
+    assertThat(help).as("carrel %s", words).isNotEmpty().allMatch(line -> line.length() <= 80);
+    // Wrapped, an example could not be copied.
+    assertThat(
+            help.stream()
+                .dropWhile(line -> !line.equals("Examples:"))
+                .skip(1)
+                .takeWhile(line -> !line.isEmpty()))
+        .as("carrel %s", words)
+        .allMatch(line -> line.startsWith("  "));
+    help.stream()
+        .dropWhile(line -> !line.equals("Commands:"))
+        .skip(1)
+        .takeWhile(line -> !line.isEmpty())
+        .map(line -> line.substring(2).split("[ ,]", 2)[0])
+        .filter(name -> !name.isEmpty())
+        .forEach(name -> helpFits(Stream.concat(words.stream(), Stream.of(name)).toList()));
   }
 
   @Test

@@ -51,6 +51,7 @@ public final class BenchCommand implements Callable<Integer> {
 
   @Option(
       names = "--cycles",
+      paramLabel = "N",
       defaultValue = "300",
       description = "Create/delete cycles of the leak check (default: ${DEFAULT-VALUE}).")
   private int cycles = 300;
@@ -101,7 +102,10 @@ public final class BenchCommand implements Callable<Integer> {
               + " then use all of them.")
   private int density;
 
-  @Option(names = "--out", description = "Where the JSON goes (default: carrel-bench.json here).")
+  @Option(
+      names = "--out",
+      paramLabel = "FILE",
+      description = "Where the JSON goes (default: carrel-bench.json here).")
   private Path out = Path.of("carrel-bench.json");
 
   @Option(names = "--strict", description = "Exit with 1 when a goal is missed.")

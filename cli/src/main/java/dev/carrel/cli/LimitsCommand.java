@@ -28,6 +28,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  carrel limits",
       "  carrel limits --ram 1024 --cpu 2 --processes 256 --max-ram 8192",
+      "  carrel limits --idle-timeout 600 --max-life 86400",
       "  carrel limits budget ID --executions 100 --cpu-seconds 600",
       "  carrel limits budget --namespace lab --egress-bytes 1000000000"
     })
@@ -38,10 +39,13 @@ final class LimitsCommand implements Callable<Integer> {
           "cpu_cores",
           "pids",
           "disk_mb",
+          "idle_timeout_seconds",
           "max_memory_mb",
           "max_cpu_cores",
           "max_pids",
-          "max_disk_mb");
+          "max_disk_mb",
+          "max_idle_timeout_seconds",
+          "max_life_seconds");
 
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();
@@ -58,6 +62,12 @@ final class LimitsCommand implements Callable<Integer> {
   @Option(names = "--disk", paramLabel = "MB", description = "Room for files.")
   private @Nullable Long disk;
 
+  @Option(
+      names = "--idle-timeout",
+      paramLabel = "SECONDS",
+      description = "How long it may stay idle; 0 means for ever.")
+  private @Nullable Long idleTimeout;
+
   @Option(names = "--max-ram", paramLabel = "MB", description = "The most memory to ask for.")
   private @Nullable Long maxRam;
 
@@ -70,6 +80,18 @@ final class LimitsCommand implements Callable<Integer> {
   @Option(names = "--max-disk", paramLabel = "MB", description = "The most room for files.")
   private @Nullable Long maxDisk;
 
+  @Option(
+      names = "--max-idle-timeout",
+      paramLabel = "SECONDS",
+      description = "The longest to ask for.")
+  private @Nullable Long maxIdleTimeout;
+
+  @Option(
+      names = "--max-life",
+      paramLabel = "SECONDS",
+      description = "How long one machine may run, however busy; 0 means for ever.")
+  private @Nullable Long maxLife;
+
   LimitsCommand(Session session) {
     this.session = session;
   }
@@ -79,7 +101,17 @@ final class LimitsCommand implements Callable<Integer> {
     var asked = new LinkedHashMap<String, @Nullable Object>();
     var values =
         Arrays.<@Nullable Object>asList(
-            ram, cpu, processes, disk, maxRam, maxCpu, maxProcesses, maxDisk);
+            ram,
+            cpu,
+            processes,
+            disk,
+            idleTimeout,
+            maxRam,
+            maxCpu,
+            maxProcesses,
+            maxDisk,
+            maxIdleTimeout,
+            maxLife);
     for (int i = 0; i < SHOWN.size(); i++) {
       if (values.get(i) != null) {
         asked.put(SHOWN.get(i), values.get(i));

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -53,7 +54,9 @@ final class Wording {
   private static Optional<String> option(String field, CommandSpec command) {
     String name = field.equals("recent") ? "limit" : field.replaceAll("_(mb|seconds|cores)$", "");
     String option = "--" + name.replace('_', '-');
-    return command.findOption(option) == null ? Optional.empty() : Optional.of(option);
+    return Stream.of(option, option.replace("memory", "ram").replace("pids", "processes"))
+        .filter(one -> command.findOption(one) != null)
+        .findFirst();
   }
 
   /** A message about one of several things, which names it once. */

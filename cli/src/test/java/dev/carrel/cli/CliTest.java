@@ -38,7 +38,9 @@ class CliTest {
 
   private final Map<String, String> answers = new ConcurrentHashMap<>();
   private volatile boolean truncated;
+  private volatile String refusedField = "";
   private final List<String> requests = new CopyOnWriteArrayList<>();
+  private final List<String> bodies = new CopyOnWriteArrayList<>();
   @TempDir private Path folder;
   private HttpServer server;
 
@@ -172,6 +174,37 @@ class CliTest {
       assertThat(outcome.err()).contains("no such setting: foo").doesNotContain("memory_mb");
     }
     assertThat(requests).containsOnly("GET " + SETTINGS);
+  }
+
+  @Test
+  void limitsAreSetAndRefusedUnderTheNamesOfTheirOptions() {
+    answers.put(
+        "PATCH " + SETTINGS,
+        """
+        {"idle_timeout_seconds":600,"max_life_seconds":86400,"max_queued":7,\
+        "configured":{"idle_timeout_seconds":1,"max_life_seconds":1,"max_queued":7}}""");
+
+    Outcome set =
+        carrel(
+            "limits", "--idle-timeout", "600", "--max-idle-timeout", "900", "--max-life", "86400");
+
+    assertThat(set.code()).as(set.err()).isZero();
+    assertThat(set.out())
+        .containsPattern("idle_timeout_seconds +600")
+        .containsPattern("max_life_seconds +86400")
+        .doesNotContain("max_queued");
+    assertThat(bodies)
+        .containsExactly(
+            "{\"idle_timeout_seconds\":600,\"max_idle_timeout_seconds\":900,"
+                + "\"max_life_seconds\":86400}");
+    Map<String, String> fields =
+        Map.of("--ram", "memory_mb", "--max-ram", "max_memory_mb", "--processes", "pids");
+    fields.forEach(
+        (option, field) -> {
+          refusedField = field;
+          assertThat(carrel("limits", option, "1").err())
+              .startsWith("carrel: " + option + ": no\n");
+        });
   }
 
   @Test
@@ -475,10 +508,14 @@ class CliTest {
             : called
                 + " "
                 + body.substring(body.indexOf('[', command), body.indexOf(']', command) + 1));
-    String answer = answers.getOrDefault(called, "");
+    bodies.add(body);
+    String answer = refusedField.isEmpty() ? answers.getOrDefault(called, "") : "";
     boolean known = !answer.isEmpty();
     String problem =
-        "{\"code\":\"unauthenticated\",\"detail\":\"no\",\"hint\":\"ask the owner\",\"status\":401}";
+        refusedField.isEmpty()
+            ? "{\"code\":\"unauthenticated\",\"detail\":\"no\",\"hint\":\"ask the owner\",\"status\":401}"
+            : "{\"code\":\"invalid_input\",\"detail\":\"%1$s: no\",\"field\":\"%1$s\",\"status\":422}"
+                .formatted(refusedField);
     byte[] bytes = (known ? answer : problem).getBytes(StandardCharsets.UTF_8);
     exchange
         .getResponseHeaders()

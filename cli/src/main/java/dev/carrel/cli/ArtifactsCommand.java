@@ -105,6 +105,6 @@ final class ArtifactsCommand implements Callable<Integer> {
         Long.toString(info.sizeBytes()),
         info.mime(),
         info.sha256().substring(0, SHORT_DIGEST) + "…",
-        info.signedAt().toString());
+        Wording.time(info.signedAt()));
   }
 }

@@ -180,7 +180,7 @@ final class AuditCommand implements Callable<Integer> {
     String shown = session.console().safe(what);
     return List.of(
         Long.toString(record.sequence()),
-        record.at().toString(),
+        Wording.time(record.at()),
         session.console().safe(record.principal()),
         record.sandboxId() == null ? "-" : record.sandboxId(),
         record.action(),

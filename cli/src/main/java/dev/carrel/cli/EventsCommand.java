@@ -99,7 +99,7 @@ final class EventsCommand implements Callable<Integer> {
                 .collect(Collectors.joining(" "));
     return List.of(
         Long.toString(event.id()),
-        event.at().toString(),
+        Wording.time(event.at()),
         event.kind(),
         event.sandboxId() == null ? "-" : event.sandboxId(),
         session.console().safe(details));

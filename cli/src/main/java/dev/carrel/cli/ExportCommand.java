@@ -85,7 +85,8 @@ final class ExportCommand implements Callable<Integer> {
       console.table(
           List.of("EXPORT", "PATH", "SINCE"),
           exports.stream()
-              .map(one -> List.of(one.id(), console.safe(one.path()), one.createdAt().toString()))
+              .map(
+                  one -> List.of(one.id(), console.safe(one.path()), Wording.time(one.createdAt())))
               .toList());
     }
   }

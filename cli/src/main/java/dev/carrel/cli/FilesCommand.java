@@ -84,7 +84,7 @@ final class FilesCommand extends CommandGroup {
               List.of(
                   entry.mode(),
                   Long.toString(entry.size()),
-                  entry.modifiedAt().toString(),
+                  Wording.time(entry.modifiedAt()),
                   name(console, entry)));
         }
         console.table(List.of(), rows);

@@ -309,7 +309,7 @@ final class SandboxCommand extends CommandGroup {
           "%d MB memory, %s CPU, %d MB disk, %d processes"
               .formatted(info.memoryMb(), info.cpuCores(), info.diskMb(), info.pids()));
       facts.put("files", files(console, info));
-      facts.put("created", info.createdAt() + " (" + age(info.createdAt()) + " ago)");
+      facts.put("created", Wording.time(info.createdAt()) + " (" + age(info.createdAt()) + " ago)");
       facts.put("used", age(info.lastActivityAt()) + " ago");
       facts.put("execs", info.execCount() + " in " + info.execTotalMs() + " ms");
       info.metadata()

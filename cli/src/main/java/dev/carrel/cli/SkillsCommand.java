@@ -81,7 +81,7 @@ final class SkillsCommand extends CommandGroup {
                             String.valueOf(skill.version()),
                             String.valueOf(skill.fileCount()),
                             ((skill.sizeBytes() + 1023) >> 10) + " KB",
-                            skill.updatedAt().toString(),
+                            Wording.time(skill.updatedAt()),
                             console.safe(skill.description())))
                 .toList());
       }
@@ -102,7 +102,7 @@ final class SkillsCommand extends CommandGroup {
                             skill.name(),
                             String.valueOf(skill.version()),
                             skill.path(),
-                            skill.installedAt().toString()))
+                            Wording.time(skill.installedAt())))
                 .toList());
       }
     }

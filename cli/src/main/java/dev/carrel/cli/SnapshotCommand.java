@@ -99,7 +99,7 @@ final class SnapshotCommand extends CommandGroup {
           info.image(),
           info.sizeMb() + " MB",
           (info.usedBytes() >> 20) + " MB",
-          info.createdAt().toString(),
+          Wording.time(info.createdAt()),
           info.name() == null ? "" : console.safe(info.name()));
     }
   }

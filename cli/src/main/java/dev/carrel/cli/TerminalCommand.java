@@ -181,7 +181,7 @@ final class TerminalCommand extends CommandGroup {
           info.id(),
           info.status(),
           info.exitCode() == null ? "" : info.exitCode().toString(),
-          info.startedAt().toString(),
+          Wording.time(info.startedAt()),
           console.safe(String.join(" ", info.command())));
     }
   }

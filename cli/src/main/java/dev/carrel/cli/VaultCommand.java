@@ -139,7 +139,7 @@ final class VaultCommand extends CommandGroup {
                     info.source(),
                     info.version() == 0 ? "" : Long.toString(info.version()),
                     kind(info),
-                    info.updatedAt() == null ? "" : info.updatedAt().toString()));
+                    info.updatedAt() == null ? "" : Wording.time(info.updatedAt())));
           }
           console.table(List.of("NAME", "SOURCE", "VERSION", "KIND", "SINCE"), rows);
         }

@@ -1,6 +1,8 @@
 package dev.carrel.cli;
 
 import dev.carrel.sdk.CarrelException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -57,6 +59,11 @@ final class Wording {
     return Stream.of(option, option.replace("memory", "ram").replace("pids", "processes"))
         .filter(one -> command.findOption(one) != null)
         .findFirst();
+  }
+
+  /** A time in a table: to the second, since rows are to fit a terminal; JSON has all of it. */
+  static String time(Instant at) {
+    return at.truncatedTo(ChronoUnit.SECONDS).toString();
   }
 
   /** A message about one of several things, which names it once. */

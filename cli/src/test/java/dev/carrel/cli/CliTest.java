@@ -444,8 +444,10 @@ class CliTest {
     answers.put(
         "GET " + SANDBOX + "/files",
         "[{\"name\":\"a\",\"mode\":\"0644\",\"size\":1,\"type\":\"file\","
-            + "\"modified_at\":\"2026-01-01T00:00:00Z\"}]");
-    assertThat(carrel("files", "ls", "sb1").err()).isEmpty();
+            + "\"modified_at\":\"2026-01-01T00:00:00.123456789Z\"}]");
+    assertThat(carrel("files", "ls", "sb1"))
+        .isEqualTo(new Outcome(0, "0644  1  2026-01-01T00:00:00Z  a\n", ""));
+    assertThat(carrel("files", "ls", "--json", "sb1").out()).contains("00:00:00.123456789Z");
     truncated = true;
     for (String line : List.of("files ls sb1", "files ls --json sb1")) {
       Outcome cut = carrel(line.split(" ", -1));

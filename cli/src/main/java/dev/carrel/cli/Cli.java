@@ -301,6 +301,7 @@ public final class Cli {
         .addSubcommand(new FilesCommand.Ls(session))
         .addSubcommand(new FilesCommand.Get(session))
         .addSubcommand(new FilesCommand.Put(session))
+        .addSubcommand(new FilesEdit(session))
         .addSubcommand(new FilesCommand.Rm(session))
         .addSubcommand(new FilesSearch.Glob(session))
         .addSubcommand(new FilesSearch.Grep(session));

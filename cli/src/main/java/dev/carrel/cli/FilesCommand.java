@@ -28,7 +28,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "files",
     description = {
-      "Look at, find, fetch, put and remove a sandbox's files.",
+      "Look at, find, fetch, put, edit and remove a sandbox's files.",
       "",
       "Paths are resolved inside the sandbox; a relative one starts at /workspace."
     },
@@ -40,6 +40,7 @@ import picocli.CommandLine.Parameters;
       "  carrel files grep ID error src",
       "  carrel files get ID results/plot.png",
       "  carrel files get ID log.txt - | tail",
+      "  carrel files edit ID src/app.py",
       "  carrel files rm -r ID results"
     })
 final class FilesCommand extends CommandGroup {

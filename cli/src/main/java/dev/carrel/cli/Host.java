@@ -42,6 +42,9 @@ public interface Host {
 
   Path userHome();
 
+  /** The editor that the caller's surroundings name: the beginning of a line of shell. */
+  Optional<String> editor();
+
   /** Where a server of this user keeps what ends with its sandboxes. */
   Path runFolder();
 

@@ -43,6 +43,12 @@ record StubHost(Optional<Endpoint> namedServer, Path userHome) implements Host {
     return Path.of("/opt/carrel/bin/carrel");
   }
 
+  /** A script that a test has put there. */
+  @Override
+  public Optional<String> editor() {
+    return Optional.of("sh " + userHome.resolve("editor"));
+  }
+
   @Override
   public Path runFolder() {
     return userHome;

@@ -62,6 +62,11 @@ final class ThisHost implements Host {
   }
 
   @Override
+  public Optional<String> editor() {
+    return environment.variable("VISUAL").or(() -> environment.variable("EDITOR"));
+  }
+
+  @Override
   public Optional<Endpoint> namedServer() {
     return orFailure(this::serverOfVariables);
   }

@@ -50,7 +50,7 @@ class CommandNamesIT {
           entry("Grep", "files grep"),
           entry("Read", "files get"),
           entry("Write", "files put"),
-          entry("Edit", "files put"),
+          entry("Edit", "files edit"),
           entry("WebFetch", "web fetch"),
           entry("WebSearch", "web search"),
           entry("fetch_webpage", "web fetch"),

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
@@ -73,18 +74,33 @@ public final class Files {
     put(path, mode, BodyPublishers.ofFile(source));
   }
 
+  /**
+   * Uploads a file of this machine in place of one that nobody has changed since it was looked at.
+   *
+   * @param mode permission bits in octal
+   * @param etag what {@link #stat} said then; of another one it fails with {@link
+   *     ErrorCode#PRECONDITION_FAILED}, and the file stays as it is
+   */
+  public void upload(Path source, String path, String mode, String etag)
+      throws FileNotFoundException {
+    transport.discard(
+        transport.send(
+            writing(path, mode).header("If-Match", etag).PUT(BodyPublishers.ofFile(source))));
+  }
+
   /** Uploads what the stream gives, to its end. */
   public void upload(InputStream source, String path) {
     put(path, "0644", BodyPublishers.ofInputStream(() -> source));
   }
 
   private void put(String path, String mode, BodyPublisher content) {
-    transport.discard(
-        transport.send(
-            transport
-                .request(file(path) + "?mode=" + mode)
-                .header("Content-Type", "application/octet-stream")
-                .PUT(content)));
+    transport.discard(transport.send(writing(path, mode).PUT(content)));
+  }
+
+  private HttpRequest.Builder writing(String path, String mode) {
+    return transport
+        .request(file(path) + "?mode=" + mode)
+        .header("Content-Type", "application/octet-stream");
   }
 
   /**

@@ -8,11 +8,13 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -264,24 +266,11 @@ final class SpawnServer implements AutoCloseable {
     Files.createDirectories(
         runDirectory,
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    var command = new ArrayList<>(List.of(program().toString(), "spawn"));
+    command.addAll(options());
+    command.addAll(List.of("--build", build()));
     var builder =
-        new ProcessBuilder(
-                libDirectory.resolve("guest").toString(),
-                "spawn",
-                "--run",
-                runDirectory.toString(),
-                "--lib",
-                libDirectory.toString(),
-                "--volumes",
-                volumeDirectory.toString(),
-                "--build",
-                build(),
-                "--zygote-forks",
-                String.valueOf(warm.maxForks()),
-                "--zygote-age-ms",
-                String.valueOf(warm.maxAge().toMillis()),
-                "--zygote-idle-ms",
-                String.valueOf(warm.maxIdle().toMillis()))
+        new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectInput(Path.of("/dev/null").toFile());
     String runtime = builder.environment().get("XDG_RUNTIME_DIR");
@@ -314,17 +303,66 @@ final class SpawnServer implements AutoCloseable {
     }
   }
 
-  /** Tells builds of the guest program apart, and servers that keep volumes elsewhere. */
+  private Path program() {
+    return libDirectory.resolve("guest");
+  }
+
+  private List<String> options() {
+    return List.of(
+        "--run",
+        runDirectory.toString(),
+        "--lib",
+        libDirectory.toString(),
+        "--volumes",
+        volumeDirectory.toString(),
+        "--zygote-forks",
+        String.valueOf(warm.maxForks()),
+        "--zygote-age-ms",
+        String.valueOf(warm.maxAge().toMillis()),
+        "--zygote-idle-ms",
+        String.valueOf(warm.maxIdle().toMillis()));
+  }
+
+  /**
+   * Tells apart builds of the guest program and of what zygotes have loaded, and servers that were
+   * told other things: the folder of a version that was replaced may be gone.
+   */
   String build() throws IOException {
     String known = build;
     if (known == null) {
-      byte[] program = Files.readAllBytes(libDirectory.resolve("guest"));
+      byte[] program = Files.readAllBytes(program());
       var sum = new CRC32C();
       sum.update(program);
-      sum.update(volumeDirectory.toString().getBytes(StandardCharsets.UTF_8));
+      for (Path source : zygoteSources()) {
+        sum.update(Files.readAllBytes(source));
+      }
+      sum.update(String.join("\0", options()).getBytes(StandardCharsets.UTF_8));
       known = program.length + "-" + Long.toHexString(sum.getValue());
       build = known;
     }
     return known;
+  }
+
+  private List<Path> zygoteSources() throws IOException {
+    var found = new ArrayList<Path>();
+    Path folder = libDirectory.resolve("kernels/python");
+    if (Files.isDirectory(folder)) {
+      addSources(folder, found);
+    }
+    Collections.sort(found);
+    return found;
+  }
+
+  // No stream: a server that starts would wait for what those load.
+  private static void addSources(Path folder, List<Path> found) throws IOException {
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
+      for (Path entry : entries) {
+        if (Files.isDirectory(entry)) {
+          addSources(entry, found);
+        } else if (entry.toString().endsWith(".py")) {
+          found.add(entry);
+        }
+      }
+    }
   }
 }

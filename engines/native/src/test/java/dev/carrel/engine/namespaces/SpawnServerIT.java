@@ -115,28 +115,63 @@ final class SpawnServerIT extends MachineTests {
 
   @Test
   void serverOfAnotherBuildIsReplacedAndItsSandboxesStay() throws Exception {
-    Machine machine = start();
-    long old = serverPid();
-    Path copy = Files.createTempDirectory("carrel-lib-");
-    try {
-      Path program = copy.resolve("guest");
-      Files.copy(lib().resolve("guest"), program);
-      // Bytes after the program's end change its sum and nothing else.
-      Files.write(program, new byte[] {1}, StandardOpenOption.APPEND);
-      program.toFile().setExecutable(true);
-      var settings =
-          new EngineSettings(
-              runDirectory(), runDirectory().resolve("volumes"), copy, allowMissing());
-      try (Engine other = openEngine(settings)) {
-        List<Machine> found = other.recover();
+    withCopyOfLib(
+        copy -> {
+          Machine machine = start();
+          long old = serverPid();
+          // Bytes after the program's end change its sum and nothing else.
+          Files.write(copy.resolve("guest"), new byte[] {1}, StandardOpenOption.APPEND);
+          try (Engine other = openEngine(settings(copy))) {
+            List<Machine> found = other.recover();
 
-        assertThat(found).extracting(Machine::id).containsExactly(machine.id());
-        assertThat(serverPid()).isNotEqualTo(old);
-        found.getFirst().destroy();
-      }
-    } finally {
-      Leftovers.delete(copy);
-    }
+            assertThat(found).extracting(Machine::id).containsExactly(machine.id());
+            assertThat(serverPid()).isNotEqualTo(old);
+            found.getFirst().destroy();
+          }
+        });
+  }
+
+  @Test
+  void serverOfTheSameBuildInAFolderThatIsGoneIsReplaced() throws Exception {
+    withCopyOfLib(
+        copy -> {
+          long old;
+          try (Engine moved = openEngine(settings(copy))) {
+            Machine machine = moved.start(SandboxId.random(), spec());
+            old = serverPid();
+            Leftovers.delete(copy);
+
+            List<Machine> found = engine().recover();
+            assertThat(found).extracting(Machine::id).containsExactly(machine.id());
+            found.getFirst().destroy();
+          }
+          assertThat(Finished.shell(startGuest(), "ls /opt/carrel/kernels").stdout())
+              .contains("python");
+          assertThat(serverPid()).isNotEqualTo(old);
+        });
+  }
+
+  @Test
+  void serverWhoseZygotesHaveLoadedAnotherKernelIsReplaced() throws Exception {
+    withCopyOfLib(
+        copy -> {
+          try (Engine before = openEngine(settings(copy))) {
+            Machine machine = before.start(SandboxId.random(), spec());
+            long old = serverPid();
+            try (Engine same = openEngine(settings(copy))) {
+              assertThat(same.recover()).hasSize(1);
+              assertThat(serverPid()).isEqualTo(old);
+            }
+            Path kernel = copy.resolve("kernels/python/carrel_kernel/session.py");
+            Files.writeString(kernel, "# mended\n", StandardOpenOption.APPEND);
+
+            try (Engine next = openEngine(settings(copy))) {
+              assertThat(next.recover()).extracting(Machine::id).containsExactly(machine.id());
+              assertThat(serverPid()).isNotEqualTo(old);
+              machine.destroy();
+            }
+          }
+        });
   }
 
   @Test
@@ -201,6 +236,31 @@ final class SpawnServerIT extends MachineTests {
         .map(ProcessHandle::pid)
         .filter(pid -> Leftovers.processes("guest closer").contains(pid))
         .toList();
+  }
+
+  private void withCopyOfLib(CopyUser user) throws Exception {
+    Path copy = Files.createTempDirectory("carrel-lib-");
+    try {
+      Process process =
+          new ProcessBuilder("cp", "-a", lib() + "/guest", lib() + "/kernels", copy.toString())
+              .inheritIO()
+              .start();
+      assertThat(process.waitFor()).isZero();
+      user.use(copy);
+    } finally {
+      if (Files.exists(copy)) {
+        Leftovers.delete(copy);
+      }
+    }
+  }
+
+  private EngineSettings settings(Path lib) {
+    return new EngineSettings(
+        runDirectory(), runDirectory().resolve("volumes"), lib, allowMissing());
+  }
+
+  private interface CopyUser {
+    void use(Path copy) throws Exception;
   }
 
   private static Path lib() {

@@ -1,5 +1,6 @@
 package dev.carrel.control.store;
 
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
@@ -27,7 +28,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import org.flywaydb.core.Flyway;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.HandleCallback;
 import org.jdbi.v3.core.HandleConsumer;
@@ -45,9 +45,6 @@ import org.sqlite.SQLiteDataSource;
  * waits for goes through {@link #later} and is written in batches by one thread.
  */
 public final class Database implements AutoCloseable {
-  /** The newest migration; when the file has it already, looking for others is skipped. */
-  static final String SCHEMA_VERSION = "28";
-
   private static final Logger LOG = LoggerFactory.getLogger(Database.class);
   private static final int READERS = 4;
   private static final int MAX_PENDING = 10_000;
@@ -94,7 +91,12 @@ public final class Database implements AutoCloseable {
     batches = Thread.ofPlatform().daemon().name("store-batches").start(this::writeBatches);
   }
 
-  /** Opens or makes the file and brings its schema up to date. */
+  /**
+   * Opens or makes the file and brings its schema up to date.
+   *
+   * @throws SandboxException {@code WRONG_STATE} when a newer version has used it; it is left as it
+   *     was
+   */
   public static Database open(Path file) {
     return open(file, Optional.empty());
   }
@@ -110,7 +112,7 @@ public final class Database implements AutoCloseable {
         create(file, blank);
       }
       SQLiteDataSource source = dataSource(file);
-      migrate(source);
+      Schema.bringUpToDate(source, file);
       return new Database(source, file);
     } catch (SQLException e) {
       throw new IllegalStateException("cannot open the database " + file + ": " + e, e);
@@ -122,8 +124,8 @@ public final class Database implements AutoCloseable {
   /**
    * Runs in one transaction; what it throws rolls back.
    *
-   * @throws dev.carrel.spi.SandboxException {@code NO_SPACE} or {@code STORE_BUSY} when the host
-   *     does not let us write
+   * @throws SandboxException {@code NO_SPACE} or {@code STORE_BUSY} when the host does not let us
+   *     write
    */
   public <T> T write(HandleCallback<T, RuntimeException> work) {
     writing.lock();
@@ -276,36 +278,6 @@ public final class Database implements AutoCloseable {
     var statements = new KeptStatements();
     jdbi.setStatementBuilderFactory(_ -> statements);
     return jdbi.open();
-  }
-
-  private static void migrate(SQLiteDataSource source) throws SQLException {
-    if (SCHEMA_VERSION.equals(installedVersion(source))) {
-      return;
-    }
-    Flyway.configure(Database.class.getClassLoader())
-        .dataSource(source)
-        .locations("classpath:db/migration")
-        .load()
-        .migrate();
-  }
-
-  private static String installedVersion(SQLiteDataSource source) throws SQLException {
-    try (Connection connection = source.getConnection();
-        var statement = connection.createStatement()) {
-      try (var table =
-          statement.executeQuery(
-              "SELECT 1 FROM sqlite_master WHERE name = 'flyway_schema_history'")) {
-        if (!table.next()) {
-          return "";
-        }
-      }
-      try (var rows =
-          statement.executeQuery(
-              "SELECT version FROM flyway_schema_history WHERE success = 1"
-                  + " ORDER BY installed_rank DESC LIMIT 1")) {
-        return rows.next() ? String.valueOf(rows.getString(1)) : "";
-      }
-    }
   }
 
   private <T> T transaction(HandleCallback<T, RuntimeException> work) {

@@ -43,8 +43,8 @@ final class DatabaseTest {
       assertThat(files.map(file -> String.valueOf(file.getFileName())))
           .allMatch(name -> name.matches("V\\d+__\\w+\\.sql"))
           .extracting(name -> Integer.valueOf(name.substring(1, name.indexOf("__"))))
-          .contains(Integer.valueOf(Database.SCHEMA_VERSION))
-          .allMatch(version -> version <= Integer.parseInt(Database.SCHEMA_VERSION));
+          .contains(Integer.valueOf(Schema.NEWEST))
+          .allMatch(version -> version <= Integer.parseInt(Schema.NEWEST));
     }
   }
 
@@ -78,6 +78,29 @@ final class DatabaseTest {
     }
     assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
     assertThat(folder).isDirectoryNotContaining("glob:**.draft");
+  }
+
+  @Test
+  void whatANewerVersionHasUsedIsRefusedAndLeftAsItWas() throws IOException {
+    Path file = folder.resolve("x.db");
+    int newer = Integer.parseInt(Schema.NEWEST) + 1;
+    try (Database database = Database.open(file)) {
+      database.write(
+          handle ->
+              handle.execute(
+                  "INSERT INTO flyway_schema_history SELECT installed_rank + 1, ?, 'later', type,"
+                      + " 'V__later.sql', checksum, installed_by, installed_on, 0, 1"
+                      + " FROM flyway_schema_history ORDER BY installed_rank DESC LIMIT 1",
+                  String.valueOf(newer)));
+    }
+    byte[] before = Files.readAllBytes(file);
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> Database.open(file).close())
+        .withMessageContaining("its schema is " + newer)
+        .withMessageContaining(file.toString())
+        .matches(e -> e.hint().orElseThrow().contains("start that version again"));
+    assertThat(file).hasBinaryContent(before);
   }
 
   @Test

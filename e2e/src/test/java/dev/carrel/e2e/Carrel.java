@@ -57,13 +57,27 @@ public final class Carrel implements BeforeAllCallback, ParameterResolver {
    * @param settings variables such as {@code CARREL_POOL_SIZES}
    */
   public static ServerProcess start(Path folder, Map<String, String> settings) throws Exception {
-    Path home = Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
+    return start(home(), folder, settings);
+  }
+
+  /**
+   * As {@link #start(Path, Map)}.
+   *
+   * @param home another distribution
+   */
+  public static ServerProcess start(Path home, Path folder, Map<String, String> settings)
+      throws Exception {
     var all = new HashMap<>(settings);
     all.put("CARREL_ENGINE_DEFAULT", ENGINE);
     if (ENGINE.startsWith("docker")) {
       all.put("CARREL_DOCKER_HOST", daemon().host());
     }
     return ServerProcess.start(home, folder, all);
+  }
+
+  /** The distribution that was just built. */
+  public static Path home() {
+    return Path.of(System.getProperty("carrel.root"), "dist", "target", "carrel");
   }
 
   /** One for all servers of the run; it ends with this process, after all of them. */

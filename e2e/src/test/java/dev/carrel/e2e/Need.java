@@ -18,6 +18,9 @@ public enum Need {
   NAMED_GROUPS(
       "docker docker-runsc", "a daemon names them after its containers, and removes them itself"),
 
+  /** Files that outlive a machine; see {@link Carrel#KEEPS_VOLUMES}. */
+  VOLUMES("docker-runsc", "gVisor takes no mount that a daemon has not made"),
+
   /** Machines that start within a tenth of a second, also on a busy host. */
   QUICK_STARTS(
       "runc crun runsc docker docker-runsc",

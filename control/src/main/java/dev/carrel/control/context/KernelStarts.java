@@ -79,7 +79,11 @@ final class KernelStarts {
         sandbox.exec(exec, ExecRequest.of(program, environment).withKeep(true).withControl(true));
     var kernel = new Kernel(sandbox, exec, session, Context.Start.COLD);
     begin(kernel, first);
-    kernel.awaitReady(settings.startTimeout(), command);
+    try {
+      kernel.awaitReady(settings.startTimeout(), command);
+    } catch (SandboxException e) {
+      throw explained(sandbox, folder, e);
+    }
     telemetry.time("kernels_started", Duration.ofNanos(System.nanoTime() - begin));
     return kernel;
   }
@@ -116,6 +120,29 @@ final class KernelStarts {
       LOG.info("a fork into {} did not come up: {}", sandbox.id(), e.message());
       telemetry.count("kernel_forks_failed");
       return null;
+    }
+  }
+
+  /** A sandbox sees the folder of the version that started it, which it may have outlived. */
+  private static SandboxException explained(
+      RunningSandbox sandbox, String kernels, SandboxException failure) {
+    if (failure.code() != ErrorCode.LANGUAGE_NOT_AVAILABLE || exists(sandbox, kernels)) {
+      return failure;
+    }
+    return new SandboxException(
+            ErrorCode.LANGUAGE_NOT_AVAILABLE,
+            "what starts interpreters is gone from the sandbox: the folder of the version of Carrel that started it was removed",
+            failure)
+        .withHint(
+            "stop the sandbox and start it again, with its files; where those are in memory, make another one");
+  }
+
+  private static boolean exists(RunningSandbox sandbox, String path) {
+    try {
+      sandbox.guest().files().stat(path);
+      return true;
+    } catch (SandboxException e) {
+      return e.code() != ErrorCode.FILE_NOT_FOUND;
     }
   }
 

@@ -86,6 +86,24 @@ public final class Files {
   }
 
   /**
+   * For commands that are to run in a folder.
+   *
+   * @throws SandboxException {@code INVALID_INPUT} when there is none, and no link to one
+   */
+  public void requireFolder(Caller caller, SandboxId sandbox, String path) {
+    try {
+      if (stat(caller, sandbox, path).type() == FileEntry.Type.DIR) {
+        return;
+      }
+    } catch (SandboxException e) {
+      if (e.code() != ErrorCode.FILE_NOT_FOUND && e.code() != ErrorCode.NOT_A_DIRECTORY) {
+        throw e;
+      }
+    }
+    throw SandboxException.invalid("cwd", "working directory does not exist: " + path);
+  }
+
+  /**
    * What is in a folder, down to a depth.
    *
    * @param limit on entries; the settings' own bound holds beside it, also for {@link #glob} and

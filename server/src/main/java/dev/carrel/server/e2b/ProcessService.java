@@ -7,7 +7,6 @@ import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
-import dev.carrel.control.files.FileEntry;
 import dev.carrel.control.files.Files;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.protocols.process.CloseStdinRequest;
@@ -250,18 +249,8 @@ final class ProcessService {
       return null;
     }
     String folder = Home.of(config.getCwd()).inside();
-    try {
-      if (files.stat(call.caller(), call.sandbox(), folder).type() == FileEntry.Type.DIR
-          || files.stat(call.caller(), call.sandbox(), folder + "/.").type()
-              == FileEntry.Type.DIR) {
-        return folder;
-      }
-    } catch (SandboxException e) {
-      if (e.code() != ErrorCode.FILE_NOT_FOUND && e.code() != ErrorCode.NOT_A_DIRECTORY) {
-        throw e;
-      }
-    }
-    throw SandboxException.invalid("cwd", "'" + config.getCwd() + "' is no folder");
+    files.requireFolder(call.caller(), call.sandbox(), folder);
+    return folder;
   }
 
   private static Command.TerminalSize size(PTY pty) {

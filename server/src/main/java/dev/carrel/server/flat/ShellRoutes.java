@@ -5,14 +5,12 @@ import dev.carrel.control.Control;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
-import dev.carrel.control.files.FileEntry;
 import dev.carrel.server.http.EventStream;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.Fields;
 import dev.carrel.server.tools.BackgroundLine;
 import dev.carrel.spi.Command;
-import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -102,19 +100,9 @@ final class ShellRoutes {
   }
 
   private void requireFolder(FlatApi.Desk at, SandboxId id, @Nullable String folder) {
-    if (folder == null) {
-      return;
+    if (folder != null) {
+      control.files().requireFolder(at.caller(), id, folder);
     }
-    try {
-      if (control.files().stat(at.caller(), id, folder).type() == FileEntry.Type.DIR) {
-        return;
-      }
-    } catch (SandboxException e) {
-      if (e.code() != ErrorCode.FILE_NOT_FOUND && e.code() != ErrorCode.NOT_A_DIRECTORY) {
-        throw e;
-      }
-    }
-    throw SandboxException.invalid("cwd", "working directory does not exist: " + folder);
   }
 
   private BackgroundLine background(FlatApi.Desk at, SandboxId id, Asked asked)

@@ -12,6 +12,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -20,6 +22,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -103,6 +106,15 @@ class FlatApiTest {
         "working directory does not exist",
         "/v1/bash/exec",
         "{\"command\":\"pwd\",\"cwd\":\"/workspace/flat-file/x\"}");
+  }
+
+  @Test
+  void aLinkToAFolderIsOneToRunIn(@TempDir Path folder) throws IOException {
+    Files.createSymbolicLink(folder.resolve("link"), Path.of("/"));
+    Files.createSymbolicLink(folder.resolve("nowhere"), Path.of("/none"));
+    String at = "{\"command\":\"pwd -P\",\"cwd\":\"" + folder;
+    assertThat(data("/v1/bash/exec", at + "/link\"}").get("output").asText()).isEqualTo("/\n");
+    refused(400, "working directory does not exist", "/v1/bash/exec", at + "/nowhere\"}");
   }
 
   @Test

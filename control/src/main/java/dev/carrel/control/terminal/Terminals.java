@@ -7,6 +7,7 @@ import dev.carrel.control.audit.AuditEntry.Outcome;
 import dev.carrel.control.audit.AuditEntry.Who;
 import dev.carrel.control.exec.Exec;
 import dev.carrel.control.exec.ExecOutput;
+import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.exec.Execs;
 import dev.carrel.control.exec.SignalScope;
@@ -56,13 +57,41 @@ public final class Terminals {
   public Exec open(Caller caller, SandboxId sandbox, TerminalStart start)
       throws InterruptedException {
     try (ExecStream stream = execs.start(caller, sandbox, start.execStart())) {
-      Exec exec = execs.get(caller, sandbox, stream.id());
-      ExecEvent.Exited exited = exec.exited();
-      if (exited != null && exited.cause() == ExecEvent.Cause.NOT_STARTED) {
-        throw SandboxException.invalid("command", String.valueOf(exited.message()));
-      }
-      return exec;
+      return started(caller, sandbox, stream);
     }
+  }
+
+  /**
+   * Starts one that belongs to its viewer: closing the attachment ends it and all that runs in it.
+   * The program waits for the viewer rather than lose output. Others may join it meanwhile.
+   */
+  public Attachment openAttached(Caller caller, SandboxId sandbox, TerminalStart start)
+      throws InterruptedException {
+    // Its end is that of the viewer, which may be in days: until then the sandbox is in use.
+    ExecStart request = start.execStart().whileItRuns();
+    ExecStream screen = execs.start(caller, sandbox, request).keepUp().killedAtClose();
+    boolean attached = false;
+    try {
+      ExecId id = started(caller, sandbox, screen).id();
+      write(caller, sandbox, id, "terminal.attach", Map.of("mode", word(Mode.WRITE)));
+      viewers.enter(id, Mode.WRITE);
+      attached = true;
+      return new Attachment(
+          screen, keyboard(caller, sandbox, id), true, 0, 0, () -> viewers.leave(id, Mode.WRITE));
+    } finally {
+      if (!attached) {
+        screen.close();
+      }
+    }
+  }
+
+  private Exec started(Caller caller, SandboxId sandbox, ExecStream stream) {
+    Exec exec = execs.get(caller, sandbox, stream.id());
+    ExecEvent.Exited exited = exec.exited();
+    if (exited != null && exited.cause() == ExecEvent.Cause.NOT_STARTED) {
+      throw SandboxException.invalid("command", String.valueOf(exited.message()));
+    }
+    return exec;
   }
 
   /** Newest first, those that have ended too. */

@@ -12,12 +12,14 @@ import dev.carrel.server.http.Failure;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Router;
 import dev.carrel.server.http.SessionKey;
+import dev.carrel.server.http.Subprotocols;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import io.helidon.http.HeaderNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  * answered but that.
  */
 public final class FlatApi {
+  private static final String MISSING = "missing authorization header";
+
   private final Control control;
   private final Authenticator authenticator;
 
@@ -43,6 +47,7 @@ public final class FlatApi {
     route(router, "POST", "/v1/bash/exec", shell::exec);
     route(router, "POST", "/v1/bash/exec/stream", shell::stream);
     route(router, "GET", "/v1/ws", Heartbeat::talk);
+    route(router, "GET", "/v1/terminal/ws", shell::terminal);
     route(router, "POST", "/v1/file/read", files::read);
     route(router, "POST", "/v1/file/write", files::write);
     route(router, "POST", "/v1/file/list", files::list);
@@ -112,13 +117,20 @@ public final class FlatApi {
   }
 
   private Caller authenticate(Exchange exchange) {
-    String value =
-        exchange
-            .header(HeaderNames.AUTHORIZATION)
-            .orElseThrow(() -> new Refused("missing authorization header"));
-    String token =
-        Bearer.token(value).orElseThrow(() -> new Refused("invalid authorization format"));
-    return authenticator.authenticate(token).orElseThrow(() -> new Refused("invalid token"));
+    String token = token(exchange);
+    Caller caller =
+        authenticator.authenticate(token).orElseThrow(() -> new Refused("invalid token"));
+    exchange.authenticated(caller);
+    return caller;
+  }
+
+  private static String token(Exchange exchange) {
+    Optional<String> value = exchange.header(HeaderNames.AUTHORIZATION);
+    if (value.isEmpty() && exchange.wantsWebSocket()) {
+      return Subprotocols.token(exchange).orElseThrow(() -> new Refused(MISSING));
+    }
+    return Bearer.token(value.orElseThrow(() -> new Refused(MISSING)))
+        .orElseThrow(() -> new Refused("invalid authorization format"));
   }
 
   /** A request of somebody known. */

@@ -1,6 +1,5 @@
 package dev.carrel.server.flat;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HttpProblem;
@@ -38,13 +37,8 @@ final class Heartbeat {
       said = null;
     }
     if (said == null || !said.path("type").isTextual()) {
-      return new Said("error", "invalid message format");
+      return Said.MALFORMED;
     }
-    return said.path("type").asText().equals("ping")
-        ? new Said("pong", null)
-        : new Said("error", "unknown message type");
+    return said.path("type").asText().equals("ping") ? Said.PONG : Said.UNKNOWN;
   }
-
-  @JsonInclude(JsonInclude.Include.NON_NULL)
-  record Said(String type, @Nullable String data) {}
 }

@@ -95,6 +95,13 @@ final class ShellRoutes {
     return null;
   }
 
+  /** A shell as long as its WebSocket, in the folder that the header names. */
+  @Nullable Envelope terminal(FlatApi.Desk at) throws InterruptedException {
+    String folder = at.exchange().header(WORKSPACE).orElse(null);
+    requireFolder(at, at.id(), folder);
+    return TerminalTalk.hold(at, control.terminals(), folder);
+  }
+
   private static long millisSince(long begun) {
     return Duration.ofNanos(System.nanoTime() - begun).toMillis();
   }

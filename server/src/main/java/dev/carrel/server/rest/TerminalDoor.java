@@ -8,6 +8,7 @@ import dev.carrel.server.auth.Bearer;
 import dev.carrel.server.http.Exchange;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.HttpProblem;
+import dev.carrel.server.http.Subprotocols;
 import dev.carrel.spi.SandboxException;
 import io.helidon.http.HeaderNames;
 import java.time.Instant;
@@ -51,7 +52,7 @@ final class TerminalDoor {
     return exchange
         .header(HeaderNames.AUTHORIZATION)
         .flatMap(Bearer::token)
-        .or(() -> TerminalProtocol.token(exchange))
+        .or(() -> Subprotocols.token(exchange))
         .flatMap(authenticator::authenticate)
         .map(caller -> new Entry(caller, true, null))
         .orElseThrow(() -> HttpProblem.unauthenticated("a token or a link is needed"));

@@ -58,10 +58,7 @@ public final class McpRoutes implements AutoCloseable {
     try {
       node = exchange.json();
     } catch (HttpProblem e) {
-      if (e.status() != 400) {
-        throw e;
-      }
-      refuse(exchange, RpcError.malformed(Protocol.PARSE_ERROR, e.detail()), null);
+      refuse(exchange, RpcError.unreadable(e), null);
       return;
     }
     try {

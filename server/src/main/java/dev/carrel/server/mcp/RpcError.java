@@ -2,6 +2,7 @@ package dev.carrel.server.mcp;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.carrel.server.http.HttpProblem;
 import org.jspecify.annotations.Nullable;
 
 /** A request that the protocol refuses, as opposed to a tool that failed. */
@@ -45,6 +46,12 @@ public final class RpcError extends RuntimeException {
 
   static RpcError malformed(int code, String message) {
     return new RpcError(code, 400, message, null);
+  }
+
+  /** A body of which not even the id of the request is known. */
+  static RpcError unreadable(HttpProblem problem) {
+    int code = problem.status() == 400 ? Protocol.PARSE_ERROR : Protocol.INVALID_REQUEST;
+    return new RpcError(code, problem.status(), problem.detail(), null);
   }
 
   static RpcError methodNotFound(String method, int status) {

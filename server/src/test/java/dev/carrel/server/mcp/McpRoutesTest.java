@@ -1,5 +1,6 @@
 package dev.carrel.server.mcp;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -8,6 +9,7 @@ import dev.carrel.server.Eventually;
 import dev.carrel.server.LiveServer;
 import dev.carrel.server.RawClient;
 import dev.carrel.server.SharedServer;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.http.HttpRequest;
@@ -315,6 +317,22 @@ class McpRoutesTest {
       McpClient.Answer answer = mcp.send(mcp.post(body).build());
       assertThat(answer.status()).as(body.substring(0, Math.min(80, body.length()))).isEqualTo(400);
       assertThat(answer.error()).isIn(-32700, -32600);
+    }
+  }
+
+  @Test
+  void aBodyThatIsTooLargeIsToldSoInTheProtocol() {
+    String body = McpClient.message(1, "ping", "{\"x\":\"" + "x".repeat(1 << 20) + "\"}");
+    McpClient.Answer known = mcp.send(mcp.post(body).build());
+    // In chunks its size shows only while it is read.
+    var pieces = BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body.getBytes(UTF_8)));
+    McpClient.Answer chunked = mcp.send(mcp.post("").POST(pieces).build());
+    for (McpClient.Answer answer : List.of(known, chunked)) {
+      assertThat(answer.status()).isEqualTo(413);
+      assertThat(answer.error()).isEqualTo(-32600);
+      assertThat(answer.last().get("id").isNull()).isTrue();
+      assertThat(answer.last().at("/error/message").asText())
+          .isEqualTo("body is over the limit of 1048576 bytes");
     }
   }
 

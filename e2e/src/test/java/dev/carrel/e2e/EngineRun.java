@@ -42,6 +42,7 @@ final class EngineRun {
           "functional.AppsIT",
           "functional.CrashIT",
           "functional.AuditCrashIT",
+          "functional.UpgradeIT",
           "functional.PackagesIT",
           "functional.NotebookIT",
           "functional.GrpcClientsIT",

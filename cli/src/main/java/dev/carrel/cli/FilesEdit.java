@@ -5,15 +5,17 @@ import dev.carrel.sdk.ErrorCode;
 import dev.carrel.sdk.FileEntry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
@@ -39,9 +41,9 @@ final class FilesEdit implements Callable<Integer> {
   private static final long LARGEST = 64L * 1024 * 1024;
   private static final int NOT_FOUND = 127;
 
-  // As long as the shortest secret that the server keeps in.
-  private static final String MASK = "******";
-  private static final Pattern EXTENSION = Pattern.compile("\\.\\w{1,16}$");
+  // What every mask has, however short: the named one begins and ends so, others are only these.
+  private static final String MASK = "***";
+  private static final String NAMED_MASK = "***REDACTED***";
 
   private final Session session;
   @Mixin private CommonOptions common = new CommonOptions();
@@ -88,7 +90,8 @@ final class FilesEdit implements Callable<Integer> {
 
   /**
    * The values of secrets come out as asterisks, which must not be written back in their place. The
-   * search looks at what is really in the file: where it sees none, they stand for something.
+   * search looks at what is really in the file: where it sees none, they stand for something, and
+   * where it shows a name in place of a secret, for that beside others.
    */
   private void requireUnmasked(dev.carrel.sdk.Files files, byte[] content) {
     List<String> lines = new String(content, StandardCharsets.ISO_8859_1).lines().toList();
@@ -100,8 +103,10 @@ final class FilesEdit implements Callable<Integer> {
     if (starred.isEmpty()) {
       return;
     }
-    Map<String, Object> plain = Map.of("fixed", true, "hidden", true);
-    files.grep(path, MASK, plain).matches().forEach(match -> starred.remove(match.line()));
+    Map<String, Object> plain = Map.of("fixed", true, "hidden", true, "limit", starred.size());
+    files.grep(path, MASK, plain).matches().stream()
+        .filter(match -> !match.cut() && !match.text().contains(NAMED_MASK))
+        .forEach(match -> starred.remove(match.line()));
     if (!starred.isEmpty()) {
       throw new CommandFailure(
           path + " seems to hold a secret: it comes out masked, and would be lost",
@@ -112,12 +117,17 @@ final class FilesEdit implements Callable<Integer> {
   /** Whether there was anything to write back. The draft is removed when nothing is lost by it. */
   private boolean edit(dev.carrel.sdk.Files files, FileEntry seen, byte[] before)
       throws IOException, InterruptedException {
-    Path draft = draft();
+    Path folder = Files.createTempDirectory("carrel-edit-", ownersOnly("rwx------"));
+    Path draft = folder.resolve(path.substring(path.lastIndexOf('/') + 1));
     boolean needed = false;
     try {
+      Files.createFile(draft, ownersOnly("rw-------"));
       Files.write(draft, before);
-      needed = true;
       int ended = runEditor(draft);
+      if (!Files.exists(draft)) {
+        throw new CommandFailure("the editor has removed the text; nothing was written", null);
+      }
+      needed = true;
       boolean changed = !Arrays.equals(before, Files.readAllBytes(draft));
       needed = changed;
       if (ended != 0) {
@@ -135,18 +145,23 @@ final class FilesEdit implements Callable<Integer> {
       if (needed) {
         session.console().note("your text is kept in " + draft);
       } else {
-        Files.deleteIfExists(draft);
+        remove(folder);
       }
     }
   }
 
-  /** With the extension, by which editors know the language. */
-  private Path draft() throws IOException {
-    String extension = EXTENSION.matcher(path).results().map(r -> r.group()).findAny().orElse("");
-    return Files.createTempFile(
-        "carrel-edit-",
-        extension,
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+  /** With what the editor has put beside the draft, such as a copy of how it was. */
+  private static void remove(Path folder) throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
+    }
+    Files.deleteIfExists(folder);
+  }
+
+  private static FileAttribute<Set<PosixFilePermission>> ownersOnly(String mode) {
+    return PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(mode));
   }
 
   private String editor() {

@@ -26,6 +26,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A text on its way from a sandbox into an editor and back: it is never lost. */
 @Timeout(60)
@@ -60,15 +62,18 @@ class FilesEditTest {
 
   @Test
   void whatWasChangedIsWrittenBack() throws IOException {
-    Outcome outcome = edit("echo two >> \"$1\"; stat -c %a \"$1\" > seen; echo \"$1\" >> seen");
+    Outcome outcome =
+        edit(
+            "echo two >> \"$1\"; stat -c %a \"$1\" > seen; echo \"$1\" >> seen; cp \"$1\" \"$1~\"");
 
     assertThat(outcome).isEqualTo(new Outcome(0, "", "d/a.py is written\n"));
     assertThat(content).isEqualTo("one\ntwo\n");
     assertThat(written).isEqualTo("mode=0750 \"v1\"");
     List<String> seen = Files.readAllLines(folder.resolve("seen"));
     assertThat(seen.getFirst()).isEqualTo("600");
-    assertThat(seen.getLast()).endsWith(".py");
-    assertThat(Path.of(seen.getLast())).doesNotExist();
+    Path draft = Path.of(seen.getLast());
+    assertThat(draft.getFileName()).hasToString("a.py");
+    assertThat(draft.getParent()).doesNotExist();
     assertThat(edit("echo 3 >> \"$1\"", "--json").out()).contains("\"changed\" : true");
   }
 
@@ -114,6 +119,35 @@ class FilesEditTest {
   }
 
   @Test
+  void anEditorThatRemovesTheTextHasWrittenNothing() {
+    Outcome removed = edit("rm \"$1\"");
+    assertThat(removed.code()).isEqualTo(125);
+    assertThat(removed.err()).contains("has removed the text").doesNotContain("kept");
+    assertThat(written).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "******",
+        "***REDACTED***",
+        "***REDACTED****",
+        "***REDACTED***********************"
+      })
+  void noMaskIsWrittenInPlaceOfItsSecret(String mask) {
+    content = "key=" + mask + "\n";
+    assertThat(edit("echo two >> \"$1\"").err()).contains("seems to hold a secret");
+
+    content = "# *** " + mask + "\n";
+    found = "{\"path\":\"d/a.py\",\"line\":1,\"text\":\"# *** ***REDACTED***\"}";
+    assertThat(edit("echo two >> \"$1\"").err()).contains("seems to hold a secret");
+
+    found = "{\"path\":\"d/a.py\",\"line\":1,\"text\":\"# *** aa\",\"cut\":true}";
+    assertThat(edit("echo two >> \"$1\"").err()).contains("seems to hold a secret");
+    assertThat(written).isEmpty();
+  }
+
+  @Test
   void aSecretIsNotOverwrittenByItsMask() {
     content = "a\nkey=**********\n";
 
@@ -137,8 +171,10 @@ class FilesEditTest {
   private static void assertKept(Outcome outcome, String text) throws IOException {
     Matcher kept = KEPT.matcher(outcome.err());
     assertThat(kept.find()).as(outcome.err()).isTrue();
-    assertThat(Path.of(kept.group(1))).hasContent(text);
-    Files.delete(Path.of(kept.group(1)));
+    Path draft = Path.of(kept.group(1));
+    assertThat(draft).hasContent(text);
+    Files.delete(draft);
+    Files.delete(draft.getParent());
   }
 
   private Outcome edit(String script, String... options) {

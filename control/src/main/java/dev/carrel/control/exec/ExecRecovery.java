@@ -145,7 +145,8 @@ final class ExecRecovery {
    * @param known up to here an earlier process may have seen its output
    */
   private void join(Exec row, long known) {
-    RunningSandbox.Use use = sandbox.use();
+    // A shell is used by those who look at it, of whom there are none yet.
+    RunningSandbox.Use use = row.terminal() ? () -> {} : sandbox.use();
     Runnable freeSlot = box.takeSlotAnyway();
     boolean joined = false;
     try {

@@ -12,9 +12,11 @@ import dev.carrel.control.context.Context;
 import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.terminal.TerminalStart;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -22,6 +24,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -107,6 +110,17 @@ final class LifeIT {
     sandboxes().start(ALICE, sandbox.id());
     assertThat(run(sandbox, "cat file")).isEqualTo("kept\n");
     assertThat(code(sandbox, "1").hint()).contains("started anew");
+  }
+
+  @Test
+  void aShellThatNobodyLooksAtDoesNotKeepItInUseAfterARestartEither() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    var login = new TerminalStart(List.of(), Map.of(), null, TerminalStart.USUAL_SIZE, List.of());
+    ExecId shell = fixture.control().terminals().open(ALICE, sandbox.id(), login).id();
+    fixture.restart();
+
+    assertThat(fixture.control().execs().get(ALICE, sandbox.id(), shell).running()).isTrue();
+    assertThat(sandboxes().requireRunning(ALICE, sandbox.id()).busy()).isFalse();
   }
 
   @Test

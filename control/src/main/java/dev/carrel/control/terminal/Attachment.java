@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Somebody who looks at a terminal, and may type. One thread looks, another may type. While it is
- * open the sandbox is in use. A viewer never holds the program back: one that is slow falls behind.
+ * open the sandbox is in use. A viewer does not hold the program back: one that is slow falls
+ * behind, unless the terminal is its own.
  */
 public final class Attachment implements AutoCloseable {
   private final ExecStream screen;

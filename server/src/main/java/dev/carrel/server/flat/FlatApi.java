@@ -28,8 +28,6 @@ import org.jspecify.annotations.Nullable;
  * answered but that.
  */
 public final class FlatApi {
-  private static final String MISSING = "missing authorization header";
-
   private final Control control;
   private final Authenticator authenticator;
 
@@ -126,11 +124,15 @@ public final class FlatApi {
 
   private static String token(Exchange exchange) {
     Optional<String> value = exchange.header(HeaderNames.AUTHORIZATION);
-    if (value.isEmpty() && exchange.wantsWebSocket()) {
-      return Subprotocols.token(exchange).orElseThrow(() -> new Refused(MISSING));
-    }
-    return Bearer.token(value.orElseThrow(() -> new Refused(MISSING)))
-        .orElseThrow(() -> new Refused("invalid authorization format"));
+    return value
+        .flatMap(Bearer::token)
+        .or(() -> exchange.wantsWebSocket() ? Subprotocols.token(exchange) : Optional.empty())
+        .orElseThrow(
+            () ->
+                new Refused(
+                    value.isEmpty()
+                        ? "missing authorization header"
+                        : "invalid authorization format"));
   }
 
   /** A request of somebody known. */

@@ -97,9 +97,11 @@ final class ShellRoutes {
 
   /** A shell as long as its WebSocket, in the folder that the header names. */
   @Nullable Envelope terminal(FlatApi.Desk at) throws InterruptedException {
+    Map<String, String> headers = TerminalTalk.agreed(at.exchange());
+    SandboxId sandbox = at.id();
     String folder = at.exchange().header(WORKSPACE).orElse(null);
-    requireFolder(at, at.id(), folder);
-    return TerminalTalk.hold(at, control.terminals(), folder);
+    requireFolder(at, sandbox, folder);
+    return TerminalTalk.hold(at, sandbox, headers, control.terminals(), folder);
   }
 
   private static long millisSince(long begun) {

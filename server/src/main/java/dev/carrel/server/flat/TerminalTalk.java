@@ -15,6 +15,7 @@ import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxException;
+import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -35,9 +36,6 @@ final class TerminalTalk {
   private static final int MAX_MESSAGE = 1024 * 1024;
   private static final int PIECE = 64 * 1024;
 
-  /** Signs of life that may be missed. */
-  private static final int MISSED = 3;
-
   private final Exchange exchange;
   private final Attachment terminal;
   private final WebSocket socket;
@@ -49,27 +47,40 @@ final class TerminalTalk {
     this.socket = exchange.webSocket(headers, new Keys(terminal));
   }
 
-  /** Opens one and talks until it ends or the client leaves, which ends it. */
-  static @Nullable Envelope hold(FlatApi.Desk at, Terminals terminals, @Nullable String folder)
+  /**
+   * Opens one and talks until it ends or the client leaves, which ends it.
+   *
+   * @param headers as {@link #agreed}
+   */
+  static @Nullable Envelope hold(
+      FlatApi.Desk at,
+      SandboxId sandbox,
+      Map<String, String> headers,
+      Terminals terminals,
+      @Nullable String folder)
       throws InterruptedException {
     Exchange exchange = at.exchange();
-    if (!exchange.wantsWebSocket()) {
-      throw SandboxException.invalid("Upgrade", "must be websocket");
-    }
-    Map<String, String> headers = agreed(exchange);
     var start = new TerminalStart(List.of(), Map.of(), folder, TerminalStart.USUAL_SIZE, List.of());
-    Attachment terminal = terminals.openAttached(at.caller(), at.id(), start);
+    Attachment terminal = terminals.openAttached(at.caller(), sandbox, start);
     try {
       new TerminalTalk(exchange, headers, terminal).talk();
     } finally {
-      // To kill takes a connection of its own, which the client's leaving must not interrupt.
-      exchange.settle();
-      terminal.close();
+      end(exchange, terminal);
     }
     throw exchange.hangUp();
   }
 
-  private static Map<String, String> agreed(Exchange exchange) {
+  private static void end(Exchange exchange, Attachment terminal) {
+    // To kill takes a connection of its own, which the client's leaving must not interrupt.
+    exchange.settle();
+    terminal.close();
+  }
+
+  /** What the answer to a client says that wants a shell. Nothing is made for another. */
+  static Map<String, String> agreed(Exchange exchange) {
+    if (!exchange.wantsWebSocket()) {
+      throw SandboxException.invalid("Upgrade", "must be websocket");
+    }
     List<String> offered = Subprotocols.offered(exchange);
     if (!offered.isEmpty() && !offered.contains(PROTOCOL)) {
       // A browser takes an answer that agrees on nothing for a failure.
@@ -85,9 +96,12 @@ final class TerminalTalk {
       if (!exchange.shuttingDown()) {
         throw e;
       }
+      // Before the client is told: a server that stops waits for neither.
+      end(exchange, terminal);
       socket.closeAndWait(WebSocket.GOING_AWAY, "the server stops");
     } catch (SandboxException e) {
       boolean stops = e.code() == ErrorCode.SHUTTING_DOWN;
+      end(exchange, terminal);
       socket.closeAndWait(stops ? WebSocket.GOING_AWAY : WebSocket.FAILED, e.message());
     }
   }
@@ -97,7 +111,7 @@ final class TerminalTalk {
       switch (terminal.next(exchange.patience())) {
         case ExecEvent.Started _ -> {}
         case ExecEvent.Output output -> put(text.decode(output.bytes()));
-        case ExecEvent.Gap gap when gap.equals(ExecStream.NOTHING) -> quiet();
+        case ExecEvent.Gap gap when gap.equals(ExecStream.NOTHING) -> {}
         case ExecEvent.Gap gap -> tell(socket, Said.error(gap.bytes() + " bytes are lost"));
         case ExecEvent.Exited exited -> {
           put(text.end());
@@ -108,6 +122,9 @@ final class TerminalTalk {
           return;
         }
       }
+      if (!socket.answers(exchange.patience())) {
+        throw exchange.hangUp();
+      }
     }
   }
 
@@ -116,13 +133,6 @@ final class TerminalTalk {
     if (!piece.isEmpty()) {
       tell(socket, Said.output(piece));
     }
-  }
-
-  private void quiet() {
-    if (socket.silence().compareTo(exchange.patience().multipliedBy(MISSED)) > 0) {
-      throw exchange.hangUp();
-    }
-    socket.ping();
   }
 
   private void exited(ExecEvent.Exited exited) {

@@ -67,6 +67,9 @@ public final class WebSocket {
   private static final int LENGTH_16 = 126;
   private static final int LENGTH_64 = 127;
 
+  /** Signs of life that may be missed. */
+  private static final int MISSED = 3;
+
   private static final Duration FAREWELL = Duration.ofSeconds(2);
   private static final Logger LOG = LoggerFactory.getLogger(WebSocket.class);
 
@@ -76,6 +79,7 @@ public final class WebSocket {
   private volatile boolean closed;
   private volatile long heard = System.nanoTime();
   private volatile boolean delivering;
+  private long asked = System.nanoTime();
   private @Nullable Inbox inbox;
 
   private WebSocket(Connection connection) {
@@ -194,6 +198,21 @@ public final class WebSocket {
     frame(PING, ByteBuffer.allocate(0));
   }
 
+  /**
+   * Whether the client may still be there. Pings it when it has not for a while; one that missed
+   * three of these is gone. For one thread.
+   *
+   * @param patience how long it may be silent before it is asked
+   */
+  public boolean answers(Duration patience) {
+    long now = System.nanoTime();
+    if (now - asked >= patience.toNanos() / 2) {
+      asked = now;
+      ping();
+    }
+    return silence().compareTo(patience.multipliedBy(MISSED)) <= 0;
+  }
+
   void pong(byte[] payload) {
     frame(PONG, ByteBuffer.wrap(payload));
   }
@@ -247,7 +266,7 @@ public final class WebSocket {
   }
 
   /** How long nothing has come from the client; zero while what came is being taken. */
-  public Duration silence() {
+  private Duration silence() {
     return delivering ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - heard);
   }
 

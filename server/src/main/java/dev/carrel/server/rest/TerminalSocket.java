@@ -34,9 +34,6 @@ final class TerminalSocket {
   /** New output that a viewer may be behind with; the program waits for none. */
   static final long MAX_BEHIND = 4L * 1024 * 1024;
 
-  /** Signs of life that may be missed. */
-  private static final int MISSED = 3;
-
   private final Exchange exchange;
   private final Attachment attachment;
   private final boolean control;
@@ -93,7 +90,7 @@ final class TerminalSocket {
       switch (event) {
         case ExecEvent.Started _ -> {}
         case ExecEvent.Output output -> put(output.bytes());
-        case ExecEvent.Gap gap when gap.equals(ExecStream.NOTHING) -> quiet();
+        case ExecEvent.Gap gap when gap.equals(ExecStream.NOTHING) -> {}
         // What a viewer asks for may be gone. What it was to see next is gone for the slow only.
         case ExecEvent.Gap _ when begun && screen -> tooSlow();
         case ExecEvent.Gap gap -> tell(new Lost("gap", gap.bytes()));
@@ -104,6 +101,9 @@ final class TerminalSocket {
         case null -> {
           return;
         }
+      }
+      if (!socket.answers(exchange.patience())) {
+        throw exchange.hangUp();
       }
       expire();
     }
@@ -132,13 +132,6 @@ final class TerminalSocket {
     } else {
       socket.closeAndWait(WebSocket.NORMAL, "exited " + exited.code() + " " + cause);
     }
-  }
-
-  private void quiet() {
-    if (socket.silence().compareTo(exchange.patience().multipliedBy(MISSED)) > 0) {
-      throw exchange.hangUp();
-    }
-    socket.ping();
   }
 
   private Duration patience() {

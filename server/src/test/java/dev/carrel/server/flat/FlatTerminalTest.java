@@ -37,6 +37,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(120)
 class FlatTerminalTest {
   private static final ObjectMapper JSON = new ObjectMapper();
+  // Of this process, whatever another one has left behind.
+  private static final String SLEEP = "sleep 9" + ProcessHandle.current().pid();
   private static final String SESSION = "flat-terminal";
   private static final Caller ADA = Caller.user("acme", "ada");
 
@@ -109,14 +111,22 @@ class FlatTerminalTest {
   @Test
   void whoLeavesEndsTheShellAndAllThatRunsInIt() {
     Client client = open();
-    client.type("sleep 987654 & echo be''gun\n").sees("begun");
+    client.type(SLEEP + " & echo be''gun\n").sees("begun");
     assertThat(running()).hasSize(1);
+    assertThat(sleeps()).isTrue();
     client.socket().abort();
     Eventually.until("the shell is gone", () -> running().isEmpty());
+    Eventually.until("what it started is gone", () -> !sleeps());
     Client polite = open();
     polite.type("echo be''gun\n").sees("begun");
     polite.socket().sendClose(WebSocket.NORMAL_CLOSURE, "").join();
     Eventually.until("the other shell is gone", () -> running().isEmpty());
+  }
+
+  private static boolean sleeps() {
+    return ProcessHandle.allProcesses()
+        .flatMap(process -> process.info().commandLine().stream())
+        .anyMatch(line -> line.endsWith(SLEEP));
   }
 
   @Test

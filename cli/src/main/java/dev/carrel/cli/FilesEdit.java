@@ -5,7 +5,6 @@ import dev.carrel.sdk.ErrorCode;
 import dev.carrel.sdk.FileEntry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
@@ -145,19 +144,10 @@ final class FilesEdit implements Callable<Integer> {
       if (needed) {
         session.console().note("your text is kept in " + draft);
       } else {
-        remove(folder);
+        // With what the editor has put beside the draft, such as a copy of how it was.
+        PackedFolder.remove(folder);
       }
     }
-  }
-
-  /** With what the editor has put beside the draft, such as a copy of how it was. */
-  private static void remove(Path folder) throws IOException {
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-      for (Path file : files) {
-        Files.deleteIfExists(file);
-      }
-    }
-    Files.deleteIfExists(folder);
   }
 
   private static FileAttribute<Set<PosixFilePermission>> ownersOnly(String mode) {

@@ -58,7 +58,12 @@ final class PackedFolder implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    try (Stream<Path> left = Files.walk(place)) {
+    remove(place);
+  }
+
+  /** A folder of our own, with all that is in it. */
+  static void remove(Path folder) throws IOException {
+    try (Stream<Path> left = Files.walk(folder)) {
       for (Path file : left.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);
       }

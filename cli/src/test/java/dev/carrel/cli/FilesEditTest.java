@@ -64,7 +64,7 @@ class FilesEditTest {
   void whatWasChangedIsWrittenBack() throws IOException {
     Outcome outcome =
         edit(
-            "echo two >> \"$1\"; stat -c %a \"$1\" > seen; echo \"$1\" >> seen; cp \"$1\" \"$1~\"");
+            "echo two >> \"$1\"; stat -c %a \"$1\" > seen; echo \"$1\" >> seen; mkdir \"$1.d\"; cp \"$1\" \"$1.d/a~\"");
 
     assertThat(outcome).isEqualTo(new Outcome(0, "", "d/a.py is written\n"));
     assertThat(content).isEqualTo("one\ntwo\n");

@@ -184,7 +184,8 @@ final class WarmPool {
     ebb();
     long now = System.nanoTime();
     var out = new ArrayList<RunningSandbox>();
-    for (Box box : ready) {
+    for (var oldest = ready.descendingIterator(); oldest.hasNext(); ) {
+      Box box = oldest.next();
       boolean keep =
           idle.get() <= target.get() && now - box.madeAt() < maxAge.toNanos() && fit.test(box);
       // Somebody may have claimed it meanwhile: then it is not ours to end.

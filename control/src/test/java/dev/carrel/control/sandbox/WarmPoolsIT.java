@@ -161,13 +161,16 @@ final class WarmPoolsIT {
     try (var fixture = new ControlFixture(WarmPoolsIT::poolOfWhoMayHaveOne)) {
       Control control = fixture.control();
       fixture.sandbox();
-      awaitIdle(control, 1);
-      Set<SandboxId> before = machines(fixture);
 
-      assertThatThrownBy(fixture::sandbox).hasMessageContaining("the most it may have");
-
-      assertThat(status(control).idle()).isEqualTo(1);
-      assertThat(machines(fixture)).isEqualTo(before);
+      // While a box is out the pool may begin another: then it has one too many for a moment.
+      eventually(
+          () -> {
+            Set<SandboxId> before = known(fixture);
+            long hits = status(control).hits();
+            assertThatThrownBy(fixture::sandbox).hasMessageContaining("the most it may have");
+            PoolStatus after = status(control);
+            return after.hits() > hits && after.idle() == 1 && known(fixture).equals(before);
+          });
     }
   }
 

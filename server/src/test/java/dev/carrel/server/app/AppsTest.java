@@ -8,6 +8,9 @@ import dev.carrel.server.RawClient;
 import dev.carrel.server.SharedServer;
 import dev.carrel.server.http.WebSocket;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
@@ -227,19 +230,19 @@ class AppsTest {
 
   @Test
   void aPortThatNobodyListensOnSaysWhatToDo() throws Exception {
-    int port;
-    try (ScriptedApp app = ScriptedApp.saying(HELLO)) {
-      port = app.port();
+    // Bound and not listened on: nobody else can take the port meanwhile.
+    try (var silent = new Socket()) {
+      silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      String path = "/app/" + id + "/" + silent.getLocalPort() + "/";
+      assertThat(get(path, bearer()))
+          .startsWith("HTTP/1.1 502")
+          .contains("\"code\":\"port_closed\"")
+          .contains("start a server there");
+      assertThat(get(path, bearer() + "Accept: text/html,*/*\r\n"))
+          .startsWith("HTTP/1.1 502")
+          .contains("text/html")
+          .contains("<h1>nothing listens on port " + silent.getLocalPort());
     }
-    String path = "/app/" + id + "/" + port + "/";
-    assertThat(get(path, bearer()))
-        .startsWith("HTTP/1.1 502")
-        .contains("\"code\":\"port_closed\"")
-        .contains("start a server there");
-    assertThat(get(path, bearer() + "Accept: text/html,*/*\r\n"))
-        .startsWith("HTTP/1.1 502")
-        .contains("text/html")
-        .contains("<h1>nothing listens on port " + port);
   }
 
   @Test

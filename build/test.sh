@@ -88,13 +88,13 @@ what_it_said() {
   failures+="$({ grep -E '^(FAIL|ERROR|FAILED)[: ]' -- "$2" | head -n 20; tail -n 30 -- "$2"; } | sed "s/^/  $1: /" | cut -c 1-500)"$'\n'
 }
 
-# Every module to its end, so that one failure does not hide the others; the reports tell what failed. An integration test
+# Every module to its end, so that one failure does not hide the others; the reports tell what failed. A test
 # that failed runs again, at most twice, because it shares its machine with strangers: when it passes then, the table says FLAKY.
 run_java() {
   local log="$1/maven.log" suites=$2 status=0
   note "testing: Java, all modules (log: $log)"
   find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
-  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dfailsafe.rerunFailingTestsCount=2 -Dcarrel.suites="$suites" -fae verify >"$log" 2>&1 </dev/null || status=$?
+  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dsurefire.rerunFailingTestsCount=2 -Dfailsafe.rerunFailingTestsCount=2 -Dcarrel.suites="$suites" -fae verify >"$log" 2>&1 </dev/null || status=$?
   local module
   while IFS= read -r module; do
     java_module "$module"

@@ -1,11 +1,26 @@
-/* Looks for bytes: sixteen places at a time where the processor can. */
+/* Looks for bytes, at sixteen places at a time: every processor that we run on can, and the compiler knows how. */
 #include <string.h>
 
 #include "expression.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+typedef uint8_t places __attribute__((vector_size(16)));
+
+/* The lowest bit of each byte. */
+#define EACH UINT64_C(0x0101010101010101)
+
+static places
+load(const uint8_t *begin)
+{
+	places loaded;
+	memcpy(&loaded, begin, sizeof(loaded));
+	return loaded;
+}
+
+static places
+all(uint8_t byte)
+{
+	return byte - (places){0};
+}
 
 static uint8_t
 lower(uint8_t byte)
@@ -45,28 +60,29 @@ find_slowly(const struct literal *literal, const uint8_t *begin, const uint8_t *
 	return NULL;
 }
 
-#if defined(__SSE2__)
-
 /* Compares the first and the last byte of the literal at sixteen places; only where both agree the rest is looked at. A
  * letter that may be of either case is compared with the bit set that tells them apart. */
 const uint8_t *
 literal_find(const struct literal *literal, const uint8_t *begin, const uint8_t *end)
 {
 	uint8_t first = literal->bytes[0], last = literal->bytes[literal->length - 1];
-	const __m128i first_bytes = _mm_set1_epi8((char)first), last_bytes = _mm_set1_epi8((char)last);
-	const __m128i first_fold = _mm_set1_epi8(literal->folded && is_lower(first) ? 32 : 0);
-	const __m128i last_fold = _mm_set1_epi8(literal->folded && is_lower(last) ? 32 : 0);
+	const places first_bytes = all(first), last_bytes = all(last);
+	const places first_fold = all(literal->folded && is_lower(first) ? 32 : 0);
+	const places last_fold = all(literal->folded && is_lower(last) ? 32 : 0);
 	size_t tail = literal->length - 1;
-	while ((size_t)(end - begin) >= 16 + tail) {
-		__m128i here = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)begin), first_fold);
-		__m128i there = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)(begin + tail)), last_fold);
-		__m128i both = _mm_and_si128(_mm_cmpeq_epi8(here, first_bytes), _mm_cmpeq_epi8(there, last_bytes));
-		for (unsigned places = (unsigned)_mm_movemask_epi8(both); places != 0; places &= places - 1) {
-			const uint8_t *place = begin + __builtin_ctz(places);
-			if (same(literal, place))
-				return place;
+	for (; (size_t)(end - begin) >= sizeof(places) + tail; begin += sizeof(places)) {
+		places both = ((load(begin) | first_fold) == first_bytes) & ((load(begin + tail) | last_fold) == last_bytes);
+		uint64_t halves[2];
+		memcpy(halves, &both, sizeof(halves));
+		if ((halves[0] | halves[1]) == 0)
+			continue;
+		for (size_t half = 0; half < 2; half++) {
+			for (uint64_t found = halves[half] & EACH; found != 0; found &= found - 1) {
+				const uint8_t *place = begin + 8 * half + (size_t)__builtin_ctzll(found) / 8;
+				if (same(literal, place))
+					return place;
+			}
 		}
-		begin += 16;
 	}
 	return find_slowly(literal, begin, end);
 }
@@ -75,31 +91,16 @@ size_t
 count_newlines(const uint8_t *begin, const uint8_t *end)
 {
 	size_t count = 0;
-	const __m128i newline = _mm_set1_epi8('\n');
-	for (; end - begin >= 16; begin += 16) {
-		__m128i here = _mm_loadu_si128((const __m128i *)(const void *)begin);
-		count += (size_t)__builtin_popcount((unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, newline)));
+	const places newline = all('\n');
+	while ((size_t)(end - begin) >= sizeof(places)) {
+		/* A byte counts to 255. */
+		places counts = {0};
+		for (int i = 0; i < 255 && (size_t)(end - begin) >= sizeof(places); i++, begin += sizeof(places))
+			counts -= (places)(load(begin) == newline);
+		for (size_t i = 0; i < sizeof(places); i++)
+			count += counts[i];
 	}
 	for (; begin < end; begin++)
 		count += *begin == '\n';
 	return count;
 }
-
-#else
-
-const uint8_t *
-literal_find(const struct literal *literal, const uint8_t *begin, const uint8_t *end)
-{
-	return find_slowly(literal, begin, end);
-}
-
-size_t
-count_newlines(const uint8_t *begin, const uint8_t *end)
-{
-	size_t count = 0;
-	for (; begin < end; begin++)
-		count += *begin == '\n';
-	return count;
-}
-
-#endif

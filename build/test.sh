@@ -9,6 +9,11 @@ test_packages=(
   'python3-venv:!/usr/bin/python3 -c "import ensurepip"' npm:npm
   mmdebstrap:mmdebstrap docker-registry:docker-registry runc:runc crun:crun runsc:runsc 'docker.io:!command -v dockerd || test -x /usr/sbin/dockerd' uidmap:newuidmap 'e2fsprogs:!test -x /usr/sbin/mke2fs || test -x /sbin/mke2fs'
 )
+# The guest has to compile for the other kind of processor too.
+case "$(uname -m)" in
+  aarch64) test_packages+=(gcc-x86-64-linux-gnu:x86_64-linux-gnu-gcc 'libc6-dev-amd64-cross:!test -e /usr/x86_64-linux-gnu/include/stdio.h') ;;
+  *) test_packages+=(gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc 'libc6-dev-arm64-cross:!test -e /usr/aarch64-linux-gnu/include/stdio.h') ;;
+esac
 
 # Where the suites of EngineRun hold beside native, on which Maven runs everything. A further engine is a further word; those of
 # Docker get a daemon of their own from the run.

@@ -118,10 +118,10 @@ final class Failures {
   }
 
   private static String hint(boolean restartable, String hint) {
-    if (!restartable) {
-      return "create a new sandbox; " + hint;
-    }
-    return "start it again, its files are kept" + (hint.equals(WHEN_NEEDED) ? "" : "; " + hint);
+    String more = hint.equals(WHEN_NEEDED) ? "" : "; " + hint;
+    return restartable
+        ? "start it again, its files are kept" + more
+        : "create a new sandbox, its files were in memory and are gone" + more;
   }
 
   static SandboxException changed(SandboxId id) {

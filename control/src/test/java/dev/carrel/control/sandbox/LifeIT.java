@@ -192,7 +192,10 @@ final class LifeIT {
             () -> sandboxes().requireRunning(ALICE, sandbox.id()))) {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(call::run)
-          .matches(e -> e.code() == ErrorCode.SANDBOX_GONE);
+          .matches(e -> e.code() == ErrorCode.SANDBOX_GONE)
+          .returns(
+              "create a new sandbox, its files were in memory and are gone",
+              e -> e.hint().orElse(""));
     }
     assertThat(sandboxes().create(ALICE, request).id()).isNotEqualTo(sandbox.id());
   }

@@ -4,6 +4,7 @@ import dev.carrel.control.exec.ExecStream;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
+import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -47,6 +48,10 @@ public final class Attachment implements AutoCloseable {
     void resize(Command.TerminalSize size);
   }
 
+  public ExecId id() {
+    return screen.id();
+  }
+
   /** Offset of the first byte that was asked for. */
   public long from() {
     return from;
@@ -59,6 +64,11 @@ public final class Attachment implements AutoCloseable {
 
   public boolean writes() {
     return writes;
+  }
+
+  /** As {@link ExecStream#next()}. */
+  public @Nullable ExecEvent next() throws InterruptedException {
+    return screen.next();
   }
 
   /** As {@link ExecStream#next(Duration)}. */

@@ -2,10 +2,9 @@ package dev.carrel.server.grpc;
 
 import com.google.protobuf.ByteString;
 import dev.carrel.control.Control;
-import dev.carrel.control.exec.ExecStart;
-import dev.carrel.control.exec.ExecStream;
-import dev.carrel.control.exec.Execs;
+import dev.carrel.control.terminal.Attachment;
 import dev.carrel.control.terminal.TerminalStart;
+import dev.carrel.control.terminal.Terminals;
 import dev.carrel.protocols.carrel.OpenTerminal;
 import dev.carrel.protocols.carrel.TerminalClosed;
 import dev.carrel.protocols.carrel.TerminalInput;
@@ -15,7 +14,6 @@ import dev.carrel.protocols.carrel.TerminalSize;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
-import dev.carrel.spi.ExecId;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.io.IOException;
@@ -28,11 +26,11 @@ import org.jspecify.annotations.Nullable;
 final class TerminalCalls {
   private static final int PIECE = 64 * 1024;
 
-  private final Execs execs;
+  private final Terminals terminals;
   private final Sessions sessions;
 
   TerminalCalls(Control control) {
-    this.execs = control.execs();
+    this.terminals = control.terminals();
     this.sessions = new Sessions(control);
   }
 
@@ -54,59 +52,53 @@ final class TerminalCalls {
       throw SandboxException.invalid("open", "must be the first message");
     }
     SandboxId sandbox = sessions.require(call.caller(), first.getOpen().getSandbox());
-    // Its end is that of the call, which may be in days: until then the sandbox is in use.
-    ExecStart start = start(first.getOpen()).whileItRuns();
-    try (ExecStream stream = execs.start(call.caller(), sandbox, start).keepUp().killedAtClose()) {
-      var terminal = new Terminal(call, sandbox, stream.id());
+    TerminalStart start = start(first.getOpen());
+    try (Attachment terminal = terminals.openAttached(call.caller(), sandbox, start)) {
+      var keys = new Keys(call, terminal);
       try {
-        terminal.begin();
-        show(call, stream);
+        keys.begin();
+        show(call, terminal);
       } catch (InterruptedException e) {
-        terminal.rethrow();
+        keys.rethrow();
         throw e;
       } finally {
-        terminal.end();
+        keys.end();
         call.settle();
       }
     }
   }
 
-  private static ExecStart start(OpenTerminal open) {
+  private static TerminalStart start(OpenTerminal open) {
     return new TerminalStart(
-            open.getCommandList(),
-            open.getEnvMap(),
-            open.getCwd().isEmpty() ? null : SessionFiles.absolute(open.getCwd()),
-            open.hasSize() ? size(open.getSize()) : TerminalStart.USUAL_SIZE,
-            open.getSecretsList())
-        .execStart();
+        open.getCommandList(),
+        open.getEnvMap(),
+        open.getCwd().isEmpty() ? null : SessionFiles.absolute(open.getCwd()),
+        open.hasSize() ? size(open.getSize()) : TerminalStart.USUAL_SIZE,
+        open.getSecretsList());
   }
 
-  private static void show(Call<?, TerminalOutput> call, ExecStream stream)
+  private static void show(Call<?, TerminalOutput> call, Attachment terminal)
       throws IOException, InterruptedException {
-    for (ExecEvent event = stream.next(); event != null; event = stream.next()) {
+    for (ExecEvent event = terminal.next(); event != null; event = terminal.next()) {
       switch (event) {
         case ExecEvent.Started started ->
             call.send(
                 TerminalOutput.newBuilder()
                     .setOpened(
                         TerminalOpened.newBuilder()
-                            .setExecId(stream.id().value())
+                            .setExecId(terminal.id().value())
                             .setPid(started.pid()))
                     .build());
         case ExecEvent.Output output -> screen(call, output.bytes());
         case ExecEvent.Gap _ -> {}
-        case ExecEvent.Exited exited -> {
-          if (exited.cause() == ExecEvent.Cause.NOT_STARTED) {
-            throw SandboxException.invalid("command", String.valueOf(exited.message()));
-          }
-          call.send(
-              TerminalOutput.newBuilder()
-                  .setClosed(
-                      TerminalClosed.newBuilder()
-                          .setExitCode(exited.code())
-                          .setCause(exited.cause().name().toLowerCase(Locale.ROOT)))
-                  .build());
-        }
+        case ExecEvent.Exited exited ->
+            call.send(
+                TerminalOutput.newBuilder()
+                    .setClosed(
+                        TerminalClosed.newBuilder()
+                            .setExitCode(exited.code())
+                            .setCause(exited.cause().name().toLowerCase(Locale.ROOT)))
+                    .build());
       }
     }
   }
@@ -124,20 +116,18 @@ final class TerminalCalls {
   }
 
   /** What the client types, on its way to the program; a thread of its own. */
-  private final class Terminal {
+  private static final class Keys {
     private final Call<TerminalInput, TerminalOutput> call;
-    private final SandboxId sandbox;
-    private final ExecId exec;
+    private final Attachment terminal;
     private final Thread screen = Thread.currentThread();
     private final Thread keys;
     private @Nullable SandboxException failure;
     private boolean over;
 
-    Terminal(Call<TerminalInput, TerminalOutput> call, SandboxId sandbox, ExecId exec) {
+    Keys(Call<TerminalInput, TerminalOutput> call, Attachment terminal) {
       this.call = call;
-      this.sandbox = sandbox;
-      this.exec = exec;
-      this.keys = Thread.ofVirtual().name("grpc-keys-" + exec).unstarted(this::type);
+      this.terminal = terminal;
+      this.keys = Thread.ofVirtual().name("grpc-keys-" + terminal.id()).unstarted(this::type);
     }
 
     void begin() {
@@ -148,10 +138,8 @@ final class TerminalCalls {
       try {
         for (TerminalInput input = call.next(); input != null; input = call.next()) {
           switch (input.getInputCase()) {
-            case KEYS ->
-                execs.write(
-                    call.caller(), sandbox, exec, input.getKeys().asReadOnlyByteBuffer(), false);
-            case SIZE -> execs.resize(call.caller(), sandbox, exec, size(input.getSize()));
+            case KEYS -> terminal.type(input.getKeys().asReadOnlyByteBuffer());
+            case SIZE -> terminal.resize(size(input.getSize()));
             case OPEN -> throw SandboxException.invalid("open", "the terminal is open already");
             case INPUT_NOT_SET -> {}
           }

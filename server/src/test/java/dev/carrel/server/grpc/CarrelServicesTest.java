@@ -3,6 +3,7 @@ package dev.carrel.server.grpc;
 import static dev.carrel.server.grpc.SandboxSessionsTest.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.google.protobuf.ByteString;
 import dev.carrel.control.exec.Exec;
 import dev.carrel.control.sandbox.Caller;
@@ -171,6 +172,21 @@ class CarrelServicesTest {
   }
 
   @Test
+  void whoOpensATerminalIsOnRecordAsAttachedToIt() throws Exception {
+    String terminal = new Terminal().open(30, 100);
+    String sandbox = sessions.get(session).getContainerId();
+    JsonNode records =
+        server.get("/api/v1/audit?sandbox=" + sandbox + "&action=terminal.attach").json();
+    assertThat(records.get("records"))
+        .singleElement()
+        .satisfies(
+            record -> {
+              assertThat(record.get("subject").asText()).isEqualTo(terminal);
+              assertThat(record.get("details").get("mode").asText()).isEqualTo("write");
+            });
+  }
+
+  @Test
   void whoHangsUpEndsTheTerminal() throws Exception {
     var terminal = new Terminal();
     terminal.open(30, 100);
@@ -190,6 +206,11 @@ class CarrelServicesTest {
     second.open(30, 100);
     second.size(0, 0);
     assertThat(second.awaitFailure().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    var third = new Terminal();
+    third.ask("/bin/none", 30, 100);
+    Status refused = third.awaitFailure();
+    assertThat(refused.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(refused.getDescription()).contains("command");
     Eventually.until("the terminal is gone", () -> running().isEmpty());
   }
 
@@ -261,16 +282,23 @@ class CarrelServicesTest {
                     CallOptions.DEFAULT),
             this);
 
-    void open(int rows, int columns) throws InterruptedException {
+    /** Its id. */
+    String open(int rows, int columns) throws InterruptedException {
+      ask("/bin/sh", rows, columns);
+      String id = ((TerminalOutput) next()).getOpened().getExecId();
+      assertThat(id).startsWith("ex");
+      return id;
+    }
+
+    void ask(String command, int rows, int columns) {
       input.onNext(
           TerminalInput.newBuilder()
               .setOpen(
                   OpenTerminal.newBuilder()
                       .setSandbox(session)
-                      .addAllCommand(List.of("/bin/sh"))
+                      .addCommand(command)
                       .setSize(TerminalSize.newBuilder().setRows(rows).setColumns(columns)))
               .build());
-      assertThat(((TerminalOutput) next()).getOpened().getExecId()).startsWith("ex");
     }
 
     void type(String keys) {

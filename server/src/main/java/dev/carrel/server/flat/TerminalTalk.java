@@ -1,6 +1,5 @@
 package dev.carrel.server.flat;
 
-import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.terminal.Attachment;
 import dev.carrel.control.terminal.TerminalStart;
 import dev.carrel.control.terminal.Terminals;
@@ -9,42 +8,27 @@ import dev.carrel.server.http.Fields;
 import dev.carrel.server.http.HttpProblem;
 import dev.carrel.server.http.Json;
 import dev.carrel.server.http.Subprotocols;
+import dev.carrel.server.http.TerminalSocket;
 import dev.carrel.server.http.Utf8Text;
 import dev.carrel.server.http.WebSocket;
 import dev.carrel.spi.Command;
-import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A shell over a WebSocket, and as long as it: all that is said is JSON. For one thread; what the
- * client says is taken by another.
- */
-final class TerminalTalk {
+/** A shell over a WebSocket, and as long as it: all that is said is JSON. For one thread. */
+final class TerminalTalk extends TerminalSocket {
   static final String PROTOCOL = "carrel.terminal.flat.v1";
 
-  /** The sandbox is gone, and the shell with it. */
-  private static final int SANDBOX_GONE = 4004;
-
-  private static final int MAX_MESSAGE = 1024 * 1024;
-  private static final int PIECE = 64 * 1024;
-
-  private final Exchange exchange;
-  private final Attachment terminal;
-  private final WebSocket socket;
   private final Utf8Text text = new Utf8Text();
 
   private TerminalTalk(Exchange exchange, Map<String, String> headers, Attachment terminal) {
-    this.exchange = exchange;
-    this.terminal = terminal;
-    this.socket = exchange.webSocket(headers, new Keys(terminal));
+    super(exchange, headers, new Heard(terminal));
   }
 
   /**
@@ -63,7 +47,7 @@ final class TerminalTalk {
     var start = new TerminalStart(List.of(), Map.of(), folder, TerminalStart.USUAL_SIZE, List.of());
     Attachment terminal = terminals.openAttached(at.caller(), sandbox, start);
     try {
-      new TerminalTalk(exchange, headers, terminal).talk();
+      new TerminalTalk(exchange, headers, terminal).show();
     } finally {
       end(exchange, terminal);
     }
@@ -89,43 +73,31 @@ final class TerminalTalk {
     return offered.isEmpty() ? Map.of() : Map.of(WebSocket.PROTOCOL.defaultCase(), PROTOCOL);
   }
 
-  private void talk() throws InterruptedException {
-    try {
-      show();
-    } catch (InterruptedException e) {
-      if (!exchange.shuttingDown()) {
-        throw e;
-      }
-      // Before the client is told: a server that stops waits for neither.
-      end(exchange, terminal);
-      socket.closeAndWait(WebSocket.GOING_AWAY, "the server stops");
-    } catch (SandboxException e) {
-      boolean stops = e.code() == ErrorCode.SHUTTING_DOWN;
-      end(exchange, terminal);
-      socket.closeAndWait(stops ? WebSocket.GOING_AWAY : WebSocket.FAILED, e.message());
-    }
+  @Override
+  protected void output(ByteBuffer bytes) {
+    put(text.decode(bytes));
   }
 
-  private void show() throws InterruptedException {
-    while (!socket.closed()) {
-      switch (terminal.next(exchange.patience())) {
-        case ExecEvent.Started _ -> {}
-        case ExecEvent.Output output -> put(text.decode(output.bytes()));
-        case ExecEvent.Gap gap when gap.equals(ExecStream.NOTHING) -> {}
-        case ExecEvent.Gap gap -> tell(socket, Said.error(gap.bytes() + " bytes are lost"));
-        case ExecEvent.Exited exited -> {
-          put(text.end());
-          exited(exited);
-          return;
-        }
-        case null -> {
-          return;
-        }
-      }
-      if (!socket.answers(exchange.patience())) {
-        throw exchange.hangUp();
-      }
-    }
+  @Override
+  protected void lost(long bytes) {
+    tell(socket, Said.error(bytes + " bytes are lost"));
+  }
+
+  @Override
+  protected void exited(ExecEvent.Exited exited) {
+    put(text.end());
+  }
+
+  @Override
+  protected String stopping() {
+    return "the server stops";
+  }
+
+  @Override
+  protected void close(int code, String reason) {
+    // Before the client is told: a server that stops waits for neither.
+    end(exchange, terminal);
+    super.close(code, reason);
   }
 
   private void put(String piece) {
@@ -135,26 +107,12 @@ final class TerminalTalk {
     }
   }
 
-  private void exited(ExecEvent.Exited exited) {
-    if (exited.cause() == ExecEvent.Cause.SANDBOX_LOST) {
-      socket.closeAndWait(SANDBOX_GONE, "the sandbox is gone");
-      return;
-    }
-    String cause = exited.cause().name().toLowerCase(Locale.ROOT);
-    socket.closeAndWait(WebSocket.NORMAL, "exited " + exited.code() + " " + cause);
-  }
-
   private static void tell(WebSocket socket, Said said) {
     socket.send(Json.bytes(said));
   }
 
-  /** What the client says, on the thread that reads it. What is wrong with it ends nothing. */
-  private record Keys(Attachment terminal) implements WebSocket.Messages {
-    @Override
-    public int max() {
-      return MAX_MESSAGE;
-    }
-
+  /** What is wrong with what the client says ends nothing. */
+  private record Heard(Attachment terminal) implements Keys {
     @Override
     public boolean binary(WebSocket socket, byte[] bytes) {
       tell(socket, Said.MALFORMED);
@@ -197,23 +155,10 @@ final class TerminalTalk {
           size.requiredWholeNumber("rows", 1, 1000), size.requiredWholeNumber("cols", 1, 1000));
     }
 
-    private void type(byte[] keys) {
-      for (int at = 0; at < keys.length; at += PIECE) {
-        terminal.type(ByteBuffer.wrap(keys, at, Math.min(PIECE, keys.length - at)));
-      }
-    }
-
-    private static boolean failed(WebSocket socket, SandboxException e) {
-      if (e.code() == ErrorCode.WRONG_STATE) {
-        // It has ended, which the screen will tell.
-        return true;
-      }
-      if (e.code().kind() == ErrorCode.Kind.CALLER) {
-        tell(socket, Said.error("invalid message format: " + e.message()));
-        return true;
-      }
-      socket.close(WebSocket.FAILED, e.message());
-      return false;
+    @Override
+    public boolean refuse(WebSocket socket, String why) {
+      tell(socket, Said.error("invalid message format: " + why));
+      return true;
     }
   }
 }

@@ -119,7 +119,7 @@ final class TerminalRoutes {
     }
     Attach how = how(exchange.query(), entry.writes(), screen);
     try (Attachment attachment = terminals.attach(entry.caller(), sandbox, terminal.id(), how)) {
-      new TerminalSocket(exchange, attachment, protocol, screen, entry.end()).serve();
+      new TerminalViewer(exchange, attachment, protocol, screen, entry.end()).serve();
     }
     throw exchange.hangUp();
   }

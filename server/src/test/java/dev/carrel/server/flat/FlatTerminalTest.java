@@ -123,6 +123,32 @@ class FlatTerminalTest {
     Eventually.until("the other shell is gone", () -> running().isEmpty());
   }
 
+  @Test
+  void itsSandboxIsInUseUntilItIsClosed() throws InterruptedException {
+    String session = "flat-terminal-in-use";
+    Client client =
+        open(
+            builder ->
+                builder
+                    .header("Authorization", "Bearer " + LiveServer.ADA)
+                    .header("X-Session-ID", session));
+    client.type("echo be''gun\n").sees("begun");
+    String inUse = "/api/v1/sandboxes/" + server.control().creates().usual(ADA, session).id();
+    String idle = server.sandbox();
+    server.patch(inUse, "{\"idle_timeout_seconds\":1}");
+    server.patch(idle, "{\"idle_timeout_seconds\":3}");
+    Eventually.until("it is seen who is idle", () -> !status(idle).equals("running"));
+    assertThat(status(inUse)).isEqualTo("running");
+    client.socket().abort();
+    Eventually.until("this one is idle too", () -> !status(inUse).equals("running"));
+    server.delete(inUse);
+    server.delete(idle);
+  }
+
+  private String status(String sandbox) {
+    return server.get(sandbox).json().get("status").asText();
+  }
+
   private static boolean sleeps() {
     return ProcessHandle.allProcesses()
         .flatMap(process -> process.info().commandLine().stream())

@@ -124,6 +124,19 @@ final class RedactionTest {
   }
 
   @Test
+  void aMaskOfTheSameLengthIsNamedWhereThatFits() {
+    redaction.protect(
+        List.of(
+            new Protected("LONG", "sesame-open-the-door", false),
+            new Protected("FITS", "fourteen-bytes", false),
+            new Protected("SHORT", "thirteen-long", false)));
+    RedactedStream same = redaction.sameLengthStream();
+    String secrets = "<sesame-open-the-door><fourteen-bytes><thirteen-long>";
+    assertThat(text(same.next(piece(secrets))) + text(same.end()))
+        .isEqualTo("<***REDACTED*********><***REDACTED***><*************>");
+  }
+
+  @Test
   void whatIsHeldWhenNothingIsKnownAnyMoreIsHidden() {
     redaction.protect(List.of(new Protected("A", "sesame-open", false)));
     RedactedStream stream = redaction.stream();

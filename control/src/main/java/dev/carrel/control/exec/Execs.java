@@ -146,11 +146,12 @@ public final class Execs implements SandboxListener, AutoCloseable {
   public List<Exec> list(Caller caller, SandboxId sandbox) {
     sandboxes.requireVisible(caller, sandbox);
     var byId = new HashMap<ExecId, Exec>();
-    store.list(sandbox).forEach(exec -> byId.put(exec.id(), exec));
+    // Before the store is read: one that ends is forgotten here once its end is written there.
     SandboxExecs box = boxes.get(sandbox);
     if (box != null) {
       box.all().forEach(live -> byId.put(live.id(), live.exec()));
     }
+    store.list(sandbox).forEach(exec -> byId.putIfAbsent(exec.id(), exec));
     var all = new ArrayList<>(byId.values());
     all.sort(Comparator.comparing(Exec::startedAt).reversed());
     return all;

@@ -26,6 +26,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -33,6 +35,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class ExecsIT {
+  private static final int FEWER_THAN_ARE_KEPT = 60;
+
   private ControlFixture fixture;
   private Execs execs;
   private Sandbox sandbox;
@@ -89,7 +93,7 @@ final class ExecsIT {
                 Command.shell(
                         "echo before; (setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' &);"
                             + " sleep 1000")
-                    .withTimeout(Duration.ofMillis(700))));
+                    .withTimeout(Duration.ofSeconds(2))));
 
     assertThat(result.timedOut()).isTrue();
     assertThat(result.cause()).isEqualTo(Cause.TIMED_OUT);
@@ -447,6 +451,30 @@ final class ExecsIT {
     eventually(() -> execs.list(ALICE, sandbox.id()).size() == 65);
     var folder = fixture.data().resolve("execs").resolve(sandbox.id().value());
     eventually(() -> String.valueOf(folder.toFile().list().length).equals("65"));
+  }
+
+  @Test
+  void whatHasEndedIsAlwaysListedAndAsEnded() throws InterruptedException {
+    var ended = ConcurrentHashMap.<ExecId>newKeySet();
+    Thread running = Thread.ofVirtual().start(() -> runSome(ended));
+    while (running.isAlive()) {
+      Set<ExecId> before = Set.copyOf(ended);
+      assertThat(execs.list(ALICE, sandbox.id()))
+          .filteredOn(exec -> !exec.running())
+          .extracting(Exec::id)
+          .containsAll(before);
+    }
+    assertThat(ended).hasSize(FEWER_THAN_ARE_KEPT);
+  }
+
+  private void runSome(Set<ExecId> ended) {
+    try {
+      for (int i = 0; i < FEWER_THAN_ARE_KEPT; i++) {
+        ended.add(run("sleep 0.03").id());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test

@@ -131,7 +131,7 @@ public final class ControlFixture implements AutoCloseable {
 
   /** Waits for what must come true by itself. */
   public static void eventually(BooleanSupplier condition) {
-    Eventually.holds("what the test waits for", Duration.ofSeconds(20), condition);
+    Eventually.holds("what the test waits for", Duration.ofSeconds(60), condition);
   }
 
   private Control open() {

@@ -200,17 +200,20 @@ final class RecoveryIT {
     Sandbox sandbox = fixture.sandbox();
     code(sandbox, "import os; pid = os.getpid()");
     fixture.control().close();
-    ProcessHandle.allProcesses()
-        .filter(
-            process ->
-                process.info().commandLine().orElse("").contains("kernel.py")
-                    && process
-                        .parent()
-                        .flatMap(ProcessHandle::parent)
-                        .flatMap(guest -> guest.info().commandLine())
-                        .orElse("")
-                        .contains(sandbox.id().value()))
-        .forEach(ProcessHandle::destroyForcibly);
+    List<ProcessHandle> kernels =
+        ProcessHandle.allProcesses()
+            .filter(
+                process ->
+                    process.info().commandLine().orElse("").contains("kernel.py")
+                        && process
+                            .parent()
+                            .flatMap(ProcessHandle::parent)
+                            .flatMap(guest -> guest.info().commandLine())
+                            .orElse("")
+                            .contains(sandbox.id().value()))
+            .toList();
+    kernels.forEach(ProcessHandle::destroyForcibly);
+    eventually(() -> kernels.stream().noneMatch(ProcessHandle::isAlive));
     fixture.reopen();
     CodeResult result = code(sandbox, "'pid' in globals()");
 

@@ -221,7 +221,7 @@ final class ApprovalsIT {
                         .sandboxes()
                         .with(
                             draft -> {
-                              draft.idleTimeout = Duration.ofSeconds(1);
+                              draft.idleTimeout = Duration.ofSeconds(3);
                               draft.watchInterval = Duration.ofMillis(50);
                             })));
     Sandbox sandbox = fixture.sandbox();

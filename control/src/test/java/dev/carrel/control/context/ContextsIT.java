@@ -158,7 +158,7 @@ final class ContextsIT {
         run(
             "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
                 + "time.sleep(1000)",
-            Duration.ofMillis(300));
+            Duration.ofSeconds(1));
 
     assertThat(killed.timedOut()).isTrue();
     assertThat(killed.state()).isEqualTo(CodeResult.State.LOST);
@@ -194,19 +194,22 @@ final class ContextsIT {
     run("order = []");
     var failures = new CopyOnWriteArrayList<ErrorCode>();
     var threads = new ArrayList<Thread>();
-    threads.add(inBackground("import time\ntime.sleep(0.7)", failures));
+    threads.add(
+        inBackground(
+            "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)", failures));
     eventually(() -> only().status() == Context.Status.BUSY);
     for (int i = 0; i < 16; i++) {
-      int number = i;
       int queued = i + 1;
-      threads.add(inBackground("order.append(" + number + ")", failures));
-      eventually(() -> only().queued() == queued || only().status() == Context.Status.IDLE);
+      threads.add(inBackground("order.append(" + i + ")", failures));
+      eventually(() -> only().queued() == queued);
     }
-    threads.add(inBackground("order.append(99)", failures));
+    inBackground("order.append(99)", failures).join();
+    assertThat(failures).containsExactly(ErrorCode.LIMIT_REACHED);
+    fixture.control().files().mkdir(ALICE, sandbox.id(), "go", false);
     for (Thread thread : threads) {
       thread.join();
     }
-    assertThat(failures).containsExactly(ErrorCode.LIMIT_REACHED);
+    assertThat(failures).hasSize(1);
     assertThat(plain(run("order")))
         .isEqualTo("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]");
   }

@@ -284,7 +284,7 @@ final class EgressIT {
                 ALICE,
                 CreateSandbox.defaults()
                     .withNetwork(CreateSandbox.Network.of(allowed()))
-                    .withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP)));
+                    .withExpiry(CreateSandbox.Expiry.idle(3, OnIdle.STOP)));
     fixture
         .control()
         .execs()

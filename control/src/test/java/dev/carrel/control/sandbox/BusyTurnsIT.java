@@ -24,7 +24,7 @@ final class BusyTurnsIT {
     try (var fixture = new ControlFixture(BusyTurnsIT::quick)) {
       Sandboxes sandboxes = fixture.control().sandboxes();
       CreateSandbox brief =
-          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 1L));
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 2L));
       Sandbox busy = sandboxes.create(ALICE, brief);
       var taken = new CountDownLatch(1);
       var over = new CountDownLatch(1);
@@ -50,7 +50,7 @@ final class BusyTurnsIT {
     try (var fixture = new ControlFixture(BusyTurnsIT::quick)) {
       Sandboxes sandboxes = fixture.control().sandboxes();
       CreateSandbox brief =
-          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 1L));
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(null, null, 2L));
       Sandbox busy = sandboxes.create(ALICE, brief);
       var taken = new CountDownLatch(1);
       var over = new CountDownLatch(1);

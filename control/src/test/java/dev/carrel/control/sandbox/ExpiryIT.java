@@ -35,7 +35,7 @@ final class ExpiryIT {
     try (var fixture = fixture(USUAL)) {
       Sandboxes sandboxes = fixture.control().sandboxes();
       CreateSandbox brief =
-          CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP));
+          CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(3, OnIdle.STOP));
       Sandbox working = sandboxes.create(ALICE, brief);
       ExecStream job =
           fixture
@@ -95,7 +95,7 @@ final class ExpiryIT {
       Events.Subscription news =
           sandboxes.events(ALICE, EventFilter.of(null).withKinds(Set.of("sandbox")), null);
       CreateSandbox mortal =
-          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(0L, null, 2L));
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(0L, null, 4L));
       Sandbox extended = sandboxes.create(ALICE, mortal);
       sandboxes.patch(
           ALICE,

@@ -364,11 +364,11 @@ final class PauseIT {
                               "open('/tmp/in', 'w')\nimport time\ntime.sleep(1000)",
                               Language.PYTHON,
                               null,
-                              Duration.ofSeconds(2))));
+                              Duration.ofSeconds(5))));
       eventually(() -> exists(sandbox, "/tmp/in"));
       sandboxes().pause(ALICE, sandbox.id());
       assertThatExceptionOfType(TimeoutException.class)
-          .isThrownBy(() -> slow.get(3, TimeUnit.SECONDS));
+          .isThrownBy(() -> slow.get(6, TimeUnit.SECONDS));
       sandboxes().resume(ALICE, sandbox.id());
       assertThat(slow.get().timedOut()).isTrue();
     }

@@ -201,7 +201,7 @@ final class SandboxesIT {
   @Test
   void anIdleSandboxIsStoppedAndAUsedOneIsNot() throws Exception {
     CreateSandbox brief =
-        CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.STOP));
+        CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(3, OnIdle.STOP));
     Sandbox idle = sandboxes.create(ALICE, brief);
     Sandbox busy = sandboxes.create(ALICE, brief);
     Thread user =

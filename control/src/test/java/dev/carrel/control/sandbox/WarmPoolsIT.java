@@ -375,8 +375,12 @@ final class WarmPoolsIT {
             return status(control).hits() > 2;
           });
 
-      eventually(() -> status(control).idle() == 0 && known(fixture).equals(Set.of(first.id())));
-      assertThat(status(control).target()).isZero();
+      // Of a box that is still to be made there may be nothing to be seen yet.
+      eventually(
+          () ->
+              status(control).target() == 0
+                  && status(control).idle() == 0
+                  && known(fixture).equals(Set.of(first.id())));
     }
   }
 

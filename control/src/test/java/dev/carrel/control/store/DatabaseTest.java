@@ -16,6 +16,8 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -289,13 +291,16 @@ final class DatabaseTest {
   void whoWaitsForWhatIsToBeWrittenWaitsForNothingElse() {
     try (Database database = Database.open(folder.resolve("x.db"))) {
       database.write(handle -> handle.execute("CREATE TABLE t (i INTEGER)"));
-      long start = System.nanoTime();
+      var times = new ArrayList<Duration>();
       for (int i = 0; i < 30; i++) {
+        long start = System.nanoTime();
         database.later(handle -> handle.execute("INSERT INTO t VALUES (1)"));
         database.flush();
+        times.add(Duration.ofNanos(System.nanoTime() - start));
       }
       // Each would else have waited a tenth of a second for company.
-      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+      Collections.sort(times);
+      assertThat(times.get(15)).isLessThan(Duration.ofMillis(90));
       assertThat(count(database)).isEqualTo(30);
     }
   }
@@ -310,7 +315,7 @@ final class DatabaseTest {
             handle -> handle.execute("INSERT INTO t VALUES (1)"), _ -> written.countDown());
       }
       // 63 batches: with a tenth of a second for each it were six.
-      assertThat(awaits(written, Duration.ofSeconds(3))).isTrue();
+      assertThat(awaits(written, Duration.ofSeconds(5))).isTrue();
     }
   }
 

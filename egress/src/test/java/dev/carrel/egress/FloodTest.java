@@ -20,7 +20,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class FloodTest {
   private static final Duration A_WHILE = Duration.ofSeconds(2);
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final int MANY = 1000;
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   @Test
   void whoComesWithoutEndKeepsNobodyFromTheirTurn() throws IOException, InterruptedException {
@@ -38,13 +39,12 @@ final class FloodTest {
         }
       }
       long end = System.nanoTime() + A_WHILE.toNanos();
-      while (System.nanoTime() < end) {
+      while (System.nanoTime() < end || came.get() < MANY) {
         long begin = System.nanoTime();
         assertThat(fixture.ask("GET http://%s/ HTTP/1.1\r\n\r\n".formatted(web(fixture))))
             .startsWith("HTTP/1.1");
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(PATIENCE);
       }
-      assertThat(came.get()).as("positive control").isGreaterThan(1000);
     } finally {
       over.set(true);
       for (Thread sandbox : sandboxes) {

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class HostileGuestTest {
   private static final ExecId ID = ExecId.random();
   private static final ExecRequest TRUE = ExecRequest.of(Command.of("true"), Map.of());
-  private static final Duration SHORT = Duration.ofMillis(200);
+  private static final Duration SHORT = Duration.ofMillis(500);
 
   @ParameterizedTest
   @MethodSource("brokenExecs")

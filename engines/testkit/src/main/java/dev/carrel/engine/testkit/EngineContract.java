@@ -60,7 +60,7 @@ public abstract class EngineContract extends LastingContract {
     guest.destroyForcibly();
     Eventually.holds(
         "the guest is gone",
-        Duration.ofSeconds(5),
+        Duration.ofSeconds(30),
         () -> !Leftovers.processes(machine.id().value()).contains(guest.pid()));
   }
 
@@ -185,7 +185,7 @@ public abstract class EngineContract extends LastingContract {
 
     assertFails(ErrorCode.GUEST_LOST, () -> Finished.follow(session));
     Eventually.holds(
-        "the machine's death is known", Duration.ofSeconds(5), () -> machine.death().isPresent());
+        "the machine's death is known", Duration.ofSeconds(30), () -> machine.death().isPresent());
     assertThat(machine.death().orElseThrow().cause()).isEqualTo(Machine.Death.Cause.KILLED);
     assertFails(ErrorCode.GUEST_LOST, guest::ping);
     machine.destroy();
@@ -326,7 +326,7 @@ public abstract class EngineContract extends LastingContract {
     assertThat(finished.stderr()).containsIgnoringCase("fork");
     assertThat(machine.usage().pidsRefused()).isPositive();
     Eventually.holds(
-        "there is room again", Duration.ofSeconds(10), () -> startsAgain(Guest.of(machine)));
+        "there is room again", Duration.ofSeconds(30), () -> startsAgain(Guest.of(machine)));
   }
 
   @Test

@@ -74,7 +74,7 @@ public abstract class MachineTests {
     assertThat(Leftovers.of(ids, runDirectory)).isEmpty();
     Eventually.holds(
         "no loop device is left",
-        Duration.ofSeconds(10),
+        Duration.ofSeconds(30),
         () -> Leftovers.loops(runDirectory()).isEmpty());
     Leftovers.delete(runDirectory);
   }

@@ -26,7 +26,7 @@ public class BoundsTest {
     server =
         LiveServer.start(
             LiveServer.settings()
-                .withTimes(Duration.ofSeconds(1), Duration.ofMillis(200), Duration.ofSeconds(5)),
+                .withTimes(Duration.ofSeconds(3), Duration.ofMillis(200), Duration.ofSeconds(5)),
             defaults ->
                 defaults
                     .withSandboxes(defaults.sandboxes().withMaxSandboxes(10, 2))

@@ -9,6 +9,7 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.carrel.server.LiveServer.Answer;
 import dev.carrel.server.mcp.McpClient;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -47,6 +48,8 @@ class FailuresTest {
   @Test
   void whatTheEngineFailedAtIsInTheLog() {
     var log = new ListAppender<ILoggingEvent>();
+    // Others log while we look.
+    log.list = new CopyOnWriteArrayList<>();
     log.start();
     var root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
     root.addAppender(log);

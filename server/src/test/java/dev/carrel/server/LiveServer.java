@@ -54,7 +54,7 @@ public final class LiveServer implements AutoCloseable {
   private final HttpClient client =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(5))
+          .connectTimeout(Duration.ofSeconds(30))
           .build();
   private final ApiDescription description = ApiDescription.load();
 
@@ -161,7 +161,7 @@ public final class LiveServer implements AutoCloseable {
   public HttpRequest.Builder request(String method, String path, BodyPublisher body) {
     return HttpRequest.newBuilder(uri(path))
         .method(method, body)
-        .timeout(Duration.ofSeconds(30))
+        .timeout(Duration.ofSeconds(60))
         .header("Authorization", "Bearer " + ADA);
   }
 
@@ -248,18 +248,18 @@ public final class LiveServer implements AutoCloseable {
     // Else they would outlive it, as those of a real server do.
     control.sandboxes().stopAll();
     control.close();
-    try (Stream<Path> files = Files.walk(directory)) {
-      files.sorted(Comparator.reverseOrder()).forEach(LiveServer::remove);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Eventually.until("its folder is gone", this::removed);
   }
 
-  private static void remove(Path file) {
-    try {
-      Files.deleteIfExists(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  private boolean removed() {
+    try (Stream<Path> files = Files.walk(directory)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+      return true;
+    } catch (IOException | UncheckedIOException e) {
+      // A volume that was made ahead may just be taken back by who made it.
+      return false;
     }
   }
 

@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 
 /** A client that sends exactly what it is told. */
 public final class RawClient implements AutoCloseable {
-  private static final int PATIENCE_MILLIS = 20_000;
+  private static final int PATIENCE_MILLIS = 60_000;
 
   private final Socket socket;
 

@@ -32,7 +32,7 @@ class WatchersTest {
 
   @Test
   void oneThatNobodyAsksForEndsAlsoWhenNoOtherComes() {
-    try (var watchers = new Watchers(Duration.ofMillis(200), Duration.ofMillis(20))) {
+    try (var watchers = new Watchers(Duration.ofSeconds(1), Duration.ofMillis(20))) {
       String id =
           watchers.add(sandbox, HOME, files.watch(ADA, sandbox, "/workspace", false), false);
       assertThat(watchers.require(sandbox, id).withEntry()).isFalse();

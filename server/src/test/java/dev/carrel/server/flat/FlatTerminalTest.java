@@ -113,7 +113,8 @@ class FlatTerminalTest {
     Client client = open();
     client.type(SLEEP + " & echo be''gun\n").sees("begun");
     assertThat(running()).hasSize(1);
-    assertThat(sleeps()).isTrue();
+    // What the shell began may not be what it is to become yet.
+    Eventually.until("it sleeps", FlatTerminalTest::sleeps);
     client.socket().abort();
     Eventually.until("the shell is gone", () -> running().isEmpty());
     Eventually.until("what it started is gone", () -> !sleeps());

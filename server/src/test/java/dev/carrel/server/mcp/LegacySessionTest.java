@@ -50,7 +50,7 @@ class LegacySessionTest {
 
   @Test
   void oneThatNobodyUsesEndsAlsoWhenNoOtherBegins() {
-    try (var sessions = new LegacySessions(Duration.ofMillis(200), Duration.ofMillis(20))) {
+    try (var sessions = new LegacySessions(Duration.ofSeconds(1), Duration.ofMillis(20))) {
       LegacySession left = sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());
       LegacySession listenedTo =
           sessions.begin(CLIENT, VERSION, Protocol.object(), Fixtures.catalog());

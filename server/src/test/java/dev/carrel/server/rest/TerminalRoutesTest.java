@@ -151,8 +151,8 @@ class TerminalRoutesTest {
 
   @Test
   void scrollbackBeginsWithALine() {
-    String terminal = open(shell("seq 1 9999; echo end; touch shown; cat"));
-    waitForFile("shown");
+    String terminal = open(shell("seq 1 9999; echo end; cat"));
+    attach(terminal, "?from=0").sees("end\r\n");
     TerminalClient client = attach(terminal, "?scrollback=100");
     client.sees("end");
     assertThat(client.screen().lines().findFirst().orElseThrow()).matches("99\\d\\d");

@@ -188,8 +188,8 @@ class FileToolsTest {
 
   @Test
   void aCommandThatTakesTooLongKeepsWhatItWrote() {
-    assertThat(error("Bash", "\"command\":\"echo begun; sleep 60 | cat\",\"timeout_ms\":500"))
-        .contains("begun", "<bash_metadata>\ncommand timed out after 500ms\n</bash_metadata>");
+    assertThat(error("Bash", "\"command\":\"echo begun; sleep 60 | cat\",\"timeout_ms\":1500"))
+        .contains("begun", "<bash_metadata>\ncommand timed out after 1500ms\n</bash_metadata>");
   }
 
   @Test

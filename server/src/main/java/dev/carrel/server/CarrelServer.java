@@ -13,6 +13,7 @@ import dev.carrel.server.http.Dispatcher;
 import dev.carrel.server.http.HostGuard;
 import dev.carrel.server.http.ListenAddresses;
 import dev.carrel.server.http.PackedAsIs;
+import dev.carrel.server.http.PatientListener;
 import dev.carrel.server.http.ProblemPages;
 import dev.carrel.server.http.PublicAddress;
 import dev.carrel.server.http.RequestLog;
@@ -139,6 +140,7 @@ public final class CarrelServer implements AutoCloseable {
     WebServer web = web(settings, listening, tls, connections, dispatcher);
     try {
       web.start();
+      PatientListener.within(web);
       grpc.listen();
     } catch (RuntimeException e) {
       web.stop();

@@ -31,7 +31,7 @@ final class GuestErrors {
       case "not_empty" ->
           new SandboxException(ErrorCode.DIRECTORY_NOT_EMPTY, message)
               .withHint("ask for a recursive removal to delete what it holds too");
-      case "permission" -> new SandboxException(ErrorCode.PERMISSION_DENIED, message);
+      case "permission" -> permissionDenied(message);
       case "no_space" ->
           new SandboxException(ErrorCode.NO_SPACE, message)
               .withHint("delete files, or create the sandbox with more disk");
@@ -55,5 +55,15 @@ final class GuestErrors {
               .withHint("the guest is of another version than the server: create a new sandbox");
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
     };
+  }
+
+  private static SandboxException permissionDenied(String message) {
+    var denied = new SandboxException(ErrorCode.PERMISSION_DENIED, message);
+    // So does the kernel protect a volume that could not be written to, until it is mounted anew.
+    return message.endsWith("Read-only file system")
+        ? denied.withHint(
+            "write to /workspace or /tmp; if /workspace is read-only, the server's disk was full or"
+                + " failed: see to it, then stop and start the sandbox, its files are kept")
+        : denied;
   }
 }

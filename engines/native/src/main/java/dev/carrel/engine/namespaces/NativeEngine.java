@@ -44,6 +44,7 @@ final class NativeEngine implements Engine {
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
   private static final Duration RECOVER = Duration.ofSeconds(2);
+  private static final Duration PROBLEMS_HOLD = Duration.ofSeconds(10);
   private static final int MAX_MESSAGE = 500;
 
   // What a virtual thread is told at once where any other waits for room.
@@ -60,6 +61,7 @@ final class NativeEngine implements Engine {
 
   private final ReentrantLock probing = new ReentrantLock();
   private @Nullable Capabilities capabilities;
+  private long measuredAt;
 
   /** Empty: there is none. */
   private @Nullable String overlayProblem;
@@ -85,14 +87,20 @@ final class NativeEngine implements Engine {
     probing.lock();
     try {
       Capabilities measured = capabilities;
-      if (measured == null) {
+      // What a bad moment kept from working, a full disk say, is not lacking for ever.
+      if (measured == null || (!measured.problems().isEmpty() && isOld())) {
         measured = probe();
         capabilities = measured;
+        measuredAt = System.nanoTime();
       }
       return measured;
     } finally {
       probing.unlock();
     }
+  }
+
+  private boolean isOld() {
+    return System.nanoTime() - measuredAt > PROBLEMS_HOLD.toNanos();
   }
 
   /** Makes a sandbox that may lack anything, and sees what it lacks. */

@@ -134,7 +134,7 @@ final class DataDirectory implements AutoCloseable {
       Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
       published = true;
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot write " + file, e);
+      throw unusable(path, e);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.WayOut;
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.DiskFailures;
 import dev.carrel.egress.Broker;
 import dev.carrel.egress.EgressProxy;
 import dev.carrel.egress.Fetch;
@@ -174,8 +175,9 @@ public final class Gates implements WayOut, AutoCloseable {
           .withHint("choose a run directory with a shorter name");
     }
     var log = new DecisionLog(id, events, audit);
+    boolean fresh = !Files.isDirectory(folder);
     try {
-      if (!Files.isDirectory(folder)) {
+      if (fresh) {
         Files.createDirectory(folder, OURS);
         Files.setPosixFilePermissions(folder, PASSABLE);
       }
@@ -186,8 +188,13 @@ public final class Gates implements WayOut, AutoCloseable {
         throw new IllegalStateException("sandbox " + id + " has two gates");
       }
     } catch (IOException e) {
-      throw new SandboxException(
-          ErrorCode.ENGINE_FAILED, "cannot open the way out of " + id + ": " + e, e);
+      if (fresh) {
+        removeFolder(folder);
+      }
+      String what = "cannot open the way out of " + id;
+      throw DiskFailures.isFull(e)
+          ? DiskFailures.explained(what, e)
+          : new SandboxException(ErrorCode.ENGINE_FAILED, what + ": " + e, e);
     }
     return socket;
   }

@@ -7,6 +7,7 @@ import dev.carrel.control.sandbox.RootImages;
 import dev.carrel.control.sandbox.SandboxJournal;
 import dev.carrel.control.sandbox.SandboxSettings;
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Reserve;
 import dev.carrel.image.BuildOrder;
 import dev.carrel.image.Builders;
 import dev.carrel.image.Catalog;
@@ -333,8 +334,11 @@ public final class Images implements RootImages, AutoCloseable {
           ErrorCode.WRONG_STATE,
           "image " + image.name() + " is not built, so nothing is to remove");
     }
-    store.delete(image, Instant.now());
-    note(caller, "image.delete", image.name());
+    Reserve.forRemoval(
+        () -> {
+          store.delete(image, Instant.now());
+          note(caller, "image.delete", image.name());
+        });
     changed();
     jobs.alone(this::sweep);
   }

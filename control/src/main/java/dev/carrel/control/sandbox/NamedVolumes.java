@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
@@ -77,6 +78,10 @@ public final class NamedVolumes {
 
   /** Removes it with its files, unless a sandbox has it, running or not. */
   public void delete(Caller caller, String name) {
+    Reserve.forRemoval(() -> remove(caller, name));
+  }
+
+  private void remove(Caller caller, String name) {
     NamedVolume volume = find(caller, name);
     Optional<SandboxId> user = store.disown(volume);
     if (user.isPresent()) {

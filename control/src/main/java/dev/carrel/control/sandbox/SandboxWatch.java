@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -235,9 +236,9 @@ public final class SandboxWatch implements AutoCloseable {
       }
       case DESTROY -> {
         if (idle) {
-          life.removeUnused(sandbox, uses, why.cause());
+          Reserve.forRemoval(() -> life.removeUnused(sandbox, uses, why.cause()));
         } else {
-          life.remove(sandbox.row(), why.cause());
+          Reserve.forRemoval(() -> life.remove(sandbox.row(), why.cause()));
         }
       }
     }
@@ -258,7 +259,7 @@ public final class SandboxWatch implements AutoCloseable {
     announceRemovals(now, retention);
     store
         .endedBefore(now.minus(retention))
-        .forEach(row -> seeTo(row.id(), () -> life.removeEnded(row)));
+        .forEach(row -> seeTo(row.id(), () -> Reserve.forRemoval(() -> life.removeEnded(row))));
     store.destroyed().forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
     sandboxes.sweepVolumes();

@@ -5,6 +5,7 @@ import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Database;
+import dev.carrel.control.store.Reserve;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
@@ -313,12 +314,14 @@ public final class Sandboxes {
             ? live.snapshot()
             : store.find(id).filter(found -> visible(caller, found)).orElse(null);
     if (row != null) {
-      Actor.by(
-          caller,
-          () -> {
-            life.remove(row, "asked");
-            return row;
-          });
+      Reserve.forRemoval(
+          () ->
+              Actor.by(
+                  caller,
+                  () -> {
+                    life.remove(row, "asked");
+                    return row;
+                  }));
     } else if (!store.deleted(id, tenant(caller))) {
       throw Failures.notFound(id);
     }

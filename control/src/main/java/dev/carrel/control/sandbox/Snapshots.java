@@ -3,6 +3,7 @@ package dev.carrel.control.sandbox;
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
 import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.Limits;
@@ -115,14 +116,17 @@ public final class Snapshots {
 
   public void delete(Caller caller, SnapshotId id) {
     Snapshot snapshot = get(caller, id);
-    discard(snapshot);
-    journal.done(
-        caller,
-        snapshot.tenant(),
-        Namespace.DEFAULT,
-        snapshot.sandbox(),
-        "snapshot.delete",
-        id.value());
+    Reserve.forRemoval(
+        () -> {
+          discard(snapshot);
+          journal.done(
+              caller,
+              snapshot.tenant(),
+              Namespace.DEFAULT,
+              snapshot.sandbox(),
+              "snapshot.delete",
+              id.value());
+        });
   }
 
   /**

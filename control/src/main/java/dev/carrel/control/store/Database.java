@@ -71,9 +71,11 @@ public final class Database implements AutoCloseable {
   private final Thread batches;
   private volatile boolean hurried;
   private final Path log;
+  private final Reserve reserve;
   private final WalCheckpoints checkpoints;
 
-  private Database(SQLiteDataSource source, Path file) throws SQLException {
+  private Database(SQLiteDataSource source, Path file, Reserve reserve) throws SQLException {
+    this.reserve = reserve;
     writerConnection = source.getConnection();
     try (var statement = writerConnection.createStatement()) {
       statement.execute("PRAGMA wal_autocheckpoint = 0");
@@ -81,7 +83,7 @@ public final class Database implements AutoCloseable {
     begin = writerConnection.prepareStatement("BEGIN IMMEDIATE");
     commit = writerConnection.prepareStatement("COMMIT");
     log = file.resolveSibling(file.getFileName() + "-wal");
-    checkpoints = new WalCheckpoints(source.getConnection(), log, writing);
+    checkpoints = new WalCheckpoints(source.getConnection(), log, writing, reserve);
     writer = handle(writerConnection);
     for (int i = 0; i < READERS; i++) {
       Connection connection = source.getConnection();
@@ -111,9 +113,11 @@ public final class Database implements AutoCloseable {
       if (!Files.exists(file)) {
         create(file, blank);
       }
+      var reserve = new Reserve(file.resolveSibling("reserve"));
+      reserve.releaseIfDiskIsFull();
       SQLiteDataSource source = dataSource(file);
       Schema.bringUpToDate(source, file);
-      return new Database(source, file);
+      return new Database(source, file, reserve);
     } catch (SQLException e) {
       throw new IllegalStateException("cannot open the database " + file + ": " + e, e);
     } catch (IOException e) {
@@ -131,6 +135,11 @@ public final class Database implements AutoCloseable {
     writing.lock();
     try {
       return transaction(work);
+    } catch (RuntimeException e) {
+      if (reserve.helps(e)) {
+        return transaction(work);
+      }
+      throw e;
     } finally {
       writing.unlock();
     }
@@ -154,7 +163,10 @@ public final class Database implements AutoCloseable {
       writing.unlock();
     }
     if (mine.failure != null) {
-      throw mine.failure;
+      if (!reserve.helps(mine.failure)) {
+        throw mine.failure;
+      }
+      join(work);
     }
   }
 

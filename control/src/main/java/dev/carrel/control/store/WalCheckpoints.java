@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Moves what was written from SQLite's log to its file, on a thread of its own. SQLite would do
  * that at every so many pages in the commit that happens to be next, and whoever waits for that one
- * would wait for the disk.
+ * would wait for the disk. The same thread keeps the disk's reserve full.
  */
 final class WalCheckpoints implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WalCheckpoints.class);
@@ -26,6 +26,7 @@ final class WalCheckpoints implements AutoCloseable {
   private final Connection connection;
   private final Path log;
   private final Lock writing;
+  private final Reserve reserve;
   private final CountDownLatch closing = new CountDownLatch(1);
   private final Thread thread;
 
@@ -33,10 +34,11 @@ final class WalCheckpoints implements AutoCloseable {
    * @param log the file of SQLite's log
    * @param writing held by who writes
    */
-  WalCheckpoints(Connection connection, Path log, Lock writing) {
+  WalCheckpoints(Connection connection, Path log, Lock writing, Reserve reserve) {
     this.connection = connection;
     this.log = log;
     this.writing = writing;
+    this.reserve = reserve;
     this.thread = Thread.ofPlatform().daemon().name("store-checkpoints").start(this::run);
   }
 
@@ -60,6 +62,7 @@ final class WalCheckpoints implements AutoCloseable {
   private void run() {
     try {
       while (!closing.await(INTERVAL.toMillis(), TimeUnit.MILLISECONDS)) {
+        reserve.fill();
         long size = size();
         if (size > 0) {
           checkpoint();

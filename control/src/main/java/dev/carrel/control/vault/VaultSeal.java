@@ -1,5 +1,6 @@
 package dev.carrel.control.vault;
 
+import dev.carrel.control.store.DiskFailures;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -81,7 +82,7 @@ final class VaultSeal {
       }
       Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot write " + file, e);
+      throw DiskFailures.explained("cannot write " + file.getFileName(), e);
     }
   }
 }

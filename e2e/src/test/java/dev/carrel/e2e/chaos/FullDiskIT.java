@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.carrel.e2e.Api.Answer;
 import dev.carrel.e2e.Box;
+import dev.carrel.engine.testkit.Eventually;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FullDiskIT {
   // What the store has on the disk already is enough for some of them.
   private static final int MANY = 2000;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   @TempDir private Path folder;
 
@@ -48,6 +51,82 @@ class FullDiskIT {
       assertThat(world.api().call("POST", box.path() + "/snapshots", "{}").status()).isEqualTo(201);
       assertThat(box.shell("cat file")).isEqualTo("kept\nexit 0");
     }
+  }
+
+  /** Else the one way out would be to remove files of the server by hand. */
+  @Test
+  void whatIsDeletedGivesRoomAgain() throws Exception {
+    try (World world = new World(folder, Map.of());
+        Box box = world.api().create("{\"disk_mb\": 64}")) {
+      assertThat(box.shell("head -c 32000000 /dev/urandom > large; sync")).isEqualTo("exit 0");
+      fillUntilRefused(world);
+
+      assertThat(world.api().call("DELETE", box.path(), "").status()).isEqualTo(204);
+      assertThat(world.api().get(box.path()).status()).isEqualTo(404);
+      Eventually.holds("there is room", PATIENCE, () -> made(world).status() == 201);
+    }
+  }
+
+  @Test
+  void aServerStartsOnAFullDiskAndDeletesThere() throws Exception {
+    try (World world = new World(folder, Map.of())) {
+      Answer made = world.api().call("POST", "/api/v1/sandboxes", "{\"disk_mb\": 64}");
+      String box = "/api/v1/sandboxes/" + made.json().get("id").asText();
+      Answer put = world.api().bytes("PUT", box + "/files/large", new byte[32_000_000]);
+      assertThat(put.status()).isEqualTo(204);
+      fillUntilRefused(world);
+
+      world.killServer();
+      SmallDisk.fill(folder.resolve("filler"));
+      world.startServer();
+
+      assertThat(world.api().get(box).json().get("status").asText()).isEqualTo("running");
+      assertThat(world.api().call("DELETE", box, "").status()).isEqualTo(204);
+    }
+  }
+
+  @Test
+  void whatHasNoFileLeftSaysSo() throws Exception {
+    try (World world = new World(folder, Map.of())) {
+      Answer secret;
+      Answer sandbox;
+      SmallDisk.leaveNoFiles(folder);
+      try {
+        secret =
+            world
+                .api()
+                .call(
+                    "POST",
+                    "/api/v1/vault/secrets",
+                    "{\"name\": \"KEY\", \"value\": \"0123456789\"}");
+        sandbox = made(world);
+      } finally {
+        SmallDisk.leaveFiles(folder);
+      }
+      assertNoSpace(secret);
+      assertNoSpace(sandbox);
+      assertThat(folder.resolve("run/egress")).as("nothing of it is left").isEmptyDirectory();
+      assertThat(made(world).status()).isEqualTo(201);
+    }
+  }
+
+  /** Until the store has used up what it has on the disk already. */
+  private void fillUntilRefused(World world) throws Exception {
+    Path last = folder.resolve("data/reserve/room-15");
+    Eventually.holds("the server has its reserve", PATIENCE, () -> Files.exists(last));
+    for (int i = 0; i < MANY; i++) {
+      SmallDisk.fill(folder.resolve("filler"));
+      Answer key = world.api().call("POST", "/api/v1/keys", "{\"name\": \"key-%d\"}".formatted(i));
+      if (key.status() != 201) {
+        assertNoSpace(key);
+        return;
+      }
+    }
+    throw new AssertionError("a full disk took " + MANY + " keys");
+  }
+
+  private static Answer made(World world) {
+    return world.api().call("POST", "/api/v1/sandboxes", "{\"ephemeral\": true}");
   }
 
   private static Answer pauseUntilRefused(World world, Box box) throws Exception {

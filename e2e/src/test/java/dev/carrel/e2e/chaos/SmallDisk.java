@@ -36,9 +36,20 @@ final class SmallDisk {
     }
   }
 
-  private static void run(String... command) throws IOException, InterruptedException {
+  /** Lets no further file be made there. */
+  static void leaveNoFiles(Path folder) throws IOException, InterruptedException {
+    String used = run("df", "--output=iused", folder.toString()).lines().toList().getLast();
+    run("mount", "-o", "remount,nr_inodes=" + used.strip(), folder.toString());
+  }
+
+  static void leaveFiles(Path folder) throws IOException, InterruptedException {
+    run("mount", "-o", "remount,nr_inodes=100000", folder.toString());
+  }
+
+  private static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor()).as(String.join(" ", command) + ": " + said).isZero();
+    return said;
   }
 }

@@ -1,0 +1,122 @@
+package dev.carrel.control.store;
+
+import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.SandboxException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Random;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Room on the disk that is kept for the day on which it is full: to remove something takes a few
+ * rows, and to start a server a few files. It is filled again when there is room.
+ */
+public final class Reserve {
+  private static final Logger LOG = LoggerFactory.getLogger(Reserve.class);
+  private static final ScopedValue<Boolean> REMOVING = ScopedValue.newInstance();
+  // Several: a file system can also run out of files.
+  private static final int FILES = 16;
+  private static final int FILE_SIZE = 256 << 10;
+  // With less than that the disk is as good as full, and we had better not be who fills it.
+  private static final long PLENTY = 8L * FILES * FILE_SIZE;
+
+  private final Path folder;
+  private boolean full;
+
+  Reserve(Path folder) {
+    this.folder = folder;
+  }
+
+  /** Runs what gives room back. When there is none to write that down with, the reserve is used. */
+  public static void forRemoval(Runnable work) {
+    ScopedValue.where(REMOVING, true).run(work);
+  }
+
+  /** Whether there is room now for what failed so. */
+  boolean helps(RuntimeException failure) {
+    return failure instanceof SandboxException told
+        && told.code() == ErrorCode.NO_SPACE
+        && REMOVING.isBound()
+        && release(FILES);
+  }
+
+  /** Gives half of it up, for a server's own files, when not even one of its size can be made. */
+  synchronized void releaseIfDiskIsFull() {
+    if (!Files.isDirectory(folder)) {
+      return;
+    }
+    Path probe = folder.resolve("probe");
+    try {
+      Files.write(probe, new byte[FILE_SIZE]);
+    } catch (IOException e) {
+      release(FILES / 2);
+    }
+    discard(probe);
+  }
+
+  synchronized void fill() {
+    if (full) {
+      return;
+    }
+    try {
+      if (!Files.isDirectory(folder)) {
+        Files.createDirectory(
+            folder,
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+      }
+      for (int i = 0; i < FILES; i++) {
+        Path file = file(i);
+        if (!Files.exists(file)) {
+          if (Files.getFileStore(folder).getUsableSpace() < PLENTY) {
+            return;
+          }
+          make(file);
+        }
+      }
+      full = true;
+    } catch (IOException e) {
+      LOG.debug("the reserve of the disk cannot be filled: {}", e.toString());
+    }
+  }
+
+  private static void make(Path file) throws IOException {
+    var bytes = new byte[FILE_SIZE];
+    // What can be packed would keep less room than it seems to.
+    new Random().nextBytes(bytes);
+    try {
+      Files.write(file, bytes);
+    } catch (IOException e) {
+      discard(file);
+      throw e;
+    }
+  }
+
+  private synchronized boolean release(int files) {
+    full = false;
+    boolean any = false;
+    for (int i = 0; i < files; i++) {
+      any |= discard(file(i));
+    }
+    if (any) {
+      LOG.warn(
+          "the disk is full: what is kept in {} for that is used; free space, then it is made again",
+          folder);
+    }
+    return any;
+  }
+
+  private static boolean discard(Path file) {
+    try {
+      return Files.deleteIfExists(file);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private Path file(int index) {
+    return folder.resolve("room-" + index);
+  }
+}

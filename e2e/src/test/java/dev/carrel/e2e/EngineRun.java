@@ -59,6 +59,7 @@ final class EngineRun {
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,
           "chaos.ChaosIT", "kills the spawn server, which native alone has",
+          "chaos.FewDescriptorsIT", "is about the server's port, whatever it makes sandboxes with",
           "chaos.FullDiskIT", "fills the disk that the spawn server writes to");
 
   private EngineRun() {}

@@ -47,9 +47,9 @@ class FewDescriptorsIT {
           socket.close();
         }
       }
+      limit(pid, ENOUGH);
       assertThat(world.serverRuns()).isTrue();
       assertThat(box.shell("echo there")).isEqualTo("there\nexit 0");
-      limit(pid, ENOUGH);
     }
   }
 

@@ -44,7 +44,7 @@ final class NativeEngine implements Engine {
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
   private static final Duration RECOVER = Duration.ofSeconds(2);
-  private static final Duration PROBLEMS_HOLD = Duration.ofSeconds(10);
+  private static final Duration PROBLEMS_HOLD = Duration.ofMinutes(1);
   private static final int MAX_MESSAGE = 500;
 
   // What a virtual thread is told at once where any other waits for room.

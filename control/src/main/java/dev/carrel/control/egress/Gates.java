@@ -175,10 +175,11 @@ public final class Gates implements WayOut, AutoCloseable {
           .withHint("choose a run directory with a shorter name");
     }
     var log = new DecisionLog(id, events, audit);
-    boolean fresh = !Files.isDirectory(folder);
+    boolean fresh = false;
     try {
-      if (fresh) {
+      if (!Files.isDirectory(folder)) {
         Files.createDirectory(folder, OURS);
+        fresh = true;
         Files.setPosixFilePermissions(folder, PASSABLE);
       }
       Gate gate = proxy.open(id.value(), socket, log);

@@ -338,9 +338,9 @@ public final class Images implements RootImages, AutoCloseable {
         () -> {
           store.delete(image, Instant.now());
           note(caller, "image.delete", image.name());
+          changed();
+          jobs.alone(this::sweep);
         });
-    changed();
-    jobs.alone(this::sweep);
   }
 
   /**
@@ -350,6 +350,10 @@ public final class Images implements RootImages, AutoCloseable {
    */
   public Pruned prune(Caller caller, boolean unused) {
     requireAdmin(caller);
+    return Reserve.ofRemoval(() -> pruned(caller, unused));
+  }
+
+  private Pruned pruned(Caller caller, boolean unused) {
     var removed = new ArrayList<String>();
     for (Image image : store.list()) {
       boolean broken = image.digest() == null && image.status() == Image.Status.FAILED;

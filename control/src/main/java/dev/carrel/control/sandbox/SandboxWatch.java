@@ -260,9 +260,12 @@ public final class SandboxWatch implements AutoCloseable {
     store
         .endedBefore(now.minus(retention))
         .forEach(row -> seeTo(row.id(), () -> Reserve.forRemoval(() -> life.removeEnded(row))));
-    store.destroyed().forEach(row -> seeTo(row.id(), () -> life.remove(row, "retention")));
+    store
+        .destroyed()
+        .forEach(
+            row -> seeTo(row.id(), () -> Reserve.forRemoval(() -> life.remove(row, "retention"))));
     store.forgetDeleted(now.minus(DELETED_RETENTION));
-    sandboxes.sweepVolumes();
+    Reserve.forRemoval(sandboxes::sweepVolumes);
   }
 
   /** Tells of those that are removed soon; of each once. */

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Random;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,11 @@ public final class Reserve {
     ScopedValue.where(REMOVING, true).run(work);
   }
 
+  /** The same, with a result. */
+  public static <T> T ofRemoval(Supplier<T> work) {
+    return ScopedValue.where(REMOVING, true).call(work::get);
+  }
+
   /** Whether there is room now for what failed so. */
   boolean helps(RuntimeException failure) {
     return failure instanceof SandboxException told
@@ -50,7 +56,7 @@ public final class Reserve {
     }
     Path probe = folder.resolve("probe");
     try {
-      Files.write(probe, new byte[FILE_SIZE]);
+      make(probe);
     } catch (IOException e) {
       release(FILES / 2);
     }
@@ -70,7 +76,7 @@ public final class Reserve {
       for (int i = 0; i < FILES; i++) {
         Path file = file(i);
         if (!Files.exists(file)) {
-          if (Files.getFileStore(folder).getUsableSpace() < PLENTY) {
+          if (folder.toFile().getUsableSpace() < PLENTY) {
             return;
           }
           make(file);

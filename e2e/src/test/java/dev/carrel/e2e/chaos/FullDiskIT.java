@@ -82,6 +82,8 @@ class FullDiskIT {
 
       assertThat(world.api().get(box).json().get("status").asText()).isEqualTo("running");
       assertThat(world.api().call("DELETE", box, "").status()).isEqualTo(204);
+      Files.delete(folder.resolve("filler"));
+      Eventually.holds("volumes are made again", PATIENCE, () -> persists(world));
     }
   }
 
@@ -90,6 +92,7 @@ class FullDiskIT {
     try (World world = new World(folder, Map.of())) {
       Answer secret;
       Answer sandbox;
+      awaitReserve();
       SmallDisk.leaveNoFiles(folder);
       try {
         secret =
@@ -112,8 +115,7 @@ class FullDiskIT {
 
   /** Until the store has used up what it has on the disk already. */
   private void fillUntilRefused(World world) throws Exception {
-    Path last = folder.resolve("data/reserve/room-15");
-    Eventually.holds("the server has its reserve", PATIENCE, () -> Files.exists(last));
+    awaitReserve();
     for (int i = 0; i < MANY; i++) {
       SmallDisk.fill(folder.resolve("filler"));
       Answer key = world.api().call("POST", "/api/v1/keys", "{\"name\": \"key-%d\"}".formatted(i));
@@ -123,6 +125,18 @@ class FullDiskIT {
       }
     }
     throw new AssertionError("a full disk took " + MANY + " keys");
+  }
+
+  private void awaitReserve() {
+    Path last = folder.resolve("data/reserve/room-15");
+    Eventually.holds("the server has its reserve", PATIENCE, () -> Files.exists(last));
+  }
+
+  private static boolean persists(World world) {
+    JsonNode made = world.api().call("POST", "/api/v1/sandboxes", "{\"disk_mb\": 16}").json();
+    String box = "/api/v1/sandboxes/" + made.get("id").asText();
+    assertThat(world.api().call("DELETE", box, "").status()).isEqualTo(204);
+    return made.get("persistent").asBoolean();
   }
 
   private static Answer made(World world) {

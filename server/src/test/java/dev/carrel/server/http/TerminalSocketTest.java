@@ -30,7 +30,7 @@ class TerminalSocketTest {
   private static final Caller ADA = Caller.user("acme", "ada");
   private static final String SESSION = "flooded";
   private static final String FLOOD = "while :; do echo x; done";
-  private static final Duration KEEP_ALIVE = Duration.ofSeconds(3);
+  private static final Duration KEEP_ALIVE = Duration.ofSeconds(5);
   private static final int TEXT = 1;
   private static final int CLOSE = 8;
   private static final int PING = 9;
@@ -117,7 +117,7 @@ class TerminalSocketTest {
       assertThat(owner.closed()).isEqualTo("1001 the server stops");
       stopping.join();
     }
-    assertThat(running(own)).isFalse();
+    Eventually.until("its shell has ended", () -> !running(own));
     assertThat(running(shared)).isTrue();
   }
 
@@ -132,7 +132,7 @@ class TerminalSocketTest {
 
     Client(String path) throws IOException {
       socket.setReceiveBufferSize(64 * 1024);
-      socket.setSoTimeout(20_000);
+      socket.setSoTimeout(30_000);
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()));
       send(
           BoundsTest.head(

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +45,7 @@ final class NativeEngine implements Engine {
   private static final byte[] PING = {0, 0, 0, 0, 1};
   private static final byte GUEST_OK = (byte) 0x80;
   private static final Duration RECOVER = Duration.ofSeconds(2);
-  private static final Duration PROBLEMS_HOLD = Duration.ofMinutes(1);
+  private static final Duration PROBLEMS_HOLD = Duration.ofSeconds(10);
   private static final int MAX_MESSAGE = 500;
 
   // What a virtual thread is told at once where any other waits for room.
@@ -60,8 +61,9 @@ final class NativeEngine implements Engine {
   private final Set<SandboxId> known = ConcurrentHashMap.newKeySet();
 
   private final ReentrantLock probing = new ReentrantLock();
-  private @Nullable Capabilities capabilities;
-  private long measuredAt;
+  private volatile @Nullable Capabilities capabilities;
+  private volatile long measuredAt;
+  private final AtomicBoolean lookingAgain = new AtomicBoolean();
 
   /** Empty: there is none. */
   private @Nullable String overlayProblem;
@@ -84,14 +86,26 @@ final class NativeEngine implements Engine {
 
   @Override
   public Capabilities capabilities() {
+    Capabilities measured = capabilities;
+    if (measured == null) {
+      return measure();
+    }
+    boolean old = System.nanoTime() - measuredAt > PROBLEMS_HOLD.toNanos();
+    if (old && !measured.problems().isEmpty() && lookingAgain.compareAndSet(false, true)) {
+      // Who asks does not wait for it, and cannot interrupt it.
+      Thread.ofVirtual().name("native-look").start(() -> lookAgain(measured));
+    }
+    return measured;
+  }
+
+  private Capabilities measure() {
     probing.lock();
     try {
       Capabilities measured = capabilities;
-      // What a bad moment kept from working, a full disk say, is not lacking for ever.
-      if (measured == null || (!measured.problems().isEmpty() && isOld())) {
+      if (measured == null) {
         measured = probe();
-        capabilities = measured;
         measuredAt = System.nanoTime();
+        capabilities = measured;
       }
       return measured;
     } finally {
@@ -99,8 +113,21 @@ final class NativeEngine implements Engine {
     }
   }
 
-  private boolean isOld() {
-    return System.nanoTime() - measuredAt > PROBLEMS_HOLD.toNanos();
+  /**
+   * What a bad moment kept from working, a full disk say, is not lacking for ever. Another bad one
+   * takes nothing away.
+   */
+  private void lookAgain(Capabilities before) {
+    try {
+      Capabilities now = probe();
+      boolean more = now.problems().size() < before.problems().size();
+      if (now.usable() && (more || !before.usable())) {
+        capabilities = now;
+      }
+    } finally {
+      measuredAt = System.nanoTime();
+      lookingAgain.set(false);
+    }
   }
 
   /** Makes a sandbox that may lack anything, and sees what it lacks. */

@@ -25,7 +25,8 @@ final class SandboxStore {
           + " stopped_at = ?, failure_cause = ?, failure_message = ?, failure_hint = ?, "
           + SandboxRow.CHANGES
           + UNCHANGED;
-  private static final String CONFIGURE = "UPDATE sandbox SET " + SandboxRow.CHANGES + UNCHANGED;
+  private static final String CONFIGURE =
+      "UPDATE sandbox SET isolation = ?, " + SandboxRow.CHANGES + UNCHANGED;
   private static final String COUNTS =
       "SELECT (SELECT COUNT(*) FROM sandbox WHERE status IN "
           + LIVE
@@ -194,6 +195,7 @@ final class SandboxStore {
 
   private static boolean configure(Handle handle, Sandbox from, Sandbox next) {
     var values = new ArrayList<@Nullable Object>();
+    values.add(SandboxRow.isolationText(next.isolation()));
     SandboxRow.changes(values, next);
     asBefore(values, from);
     return Sql.update(handle, CONFIGURE, values.toArray()) == 1;

@@ -202,7 +202,7 @@ public final class Sandboxes {
       next =
           live == null // somebody wants it still: that puts its removal off
               ? next.edit().activity(life.now(), now.counters()).build()
-              : next.edit().limits(applied(live, now, next)).build();
+              : applied(live, now, next);
       if (!store.configure(now, next)) {
         throw new SandboxException(
             ErrorCode.WRONG_STATE, "sandbox " + id + " changed its status meanwhile; look again");
@@ -521,14 +521,14 @@ public final class Sandboxes {
     }
   }
 
-  private Limits applied(RunningSandbox live, Sandbox now, Sandbox next) {
+  private Sandbox applied(RunningSandbox live, Sandbox now, Sandbox next) {
     var refused = new ArrayList<String>();
     if (!next.envVars().equals(now.envVars())) {
       refused.add("env_vars");
     }
     if (refused.isEmpty() && !next.limits().equals(now.limits())) {
       try {
-        return limiting.call(
+        limiting.call(
             now.tenant(),
             "limits of " + live.id(),
             LIMITS_TIME,
@@ -551,7 +551,7 @@ public final class Sandboxes {
                   ? "stop it, change it, and start it again; or pass variables with the command"
                   : "create a new sandbox, or pass variables with the command");
     }
-    return now.limits();
+    return next.edit().applied(live.machine().isolation(), live.machine().limits()).build();
   }
 
   private static List<String> different(Limits now, Limits next) {

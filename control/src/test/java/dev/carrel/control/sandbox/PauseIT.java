@@ -391,9 +391,11 @@ final class PauseIT {
                     null));
     assertThat(patched.limits().memory().mebibytes()).isEqualTo(256);
     assertThat(patched.limits().pids()).isEqualTo(64);
+    assertThat(measures(patched)).contains("268435456 bytes").contains("64 processes");
     assertThat(run(sandbox, "for i in $(seq 100); do sleep 5 & done; true").exitCode()).isNotZero();
     fixture.restart();
     assertThat(sandboxes().get(ALICE, sandbox.id()).limits()).isEqualTo(patched.limits());
+    assertThat(measures(sandboxes().get(ALICE, sandbox.id()))).isEqualTo(measures(patched));
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(
             () ->
@@ -408,6 +410,10 @@ final class PauseIT {
                             Map.of("A", "b"),
                             null)))
         .matches(e -> e.code() == ErrorCode.WRONG_STATE);
+  }
+
+  private static String measures(Sandbox sandbox) {
+    return String.valueOf(sandbox.isolation());
   }
 
   private static void notJoined(ThrowingCallable call) {

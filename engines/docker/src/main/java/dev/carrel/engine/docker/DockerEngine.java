@@ -308,7 +308,8 @@ final class DockerEngine implements Engine {
     var measures = new Measures();
     List<String> report = Files.readAllLines(folder.report());
     var inspection = new Inspection(first.pid());
-    inspection.namespaces(measures).limits(measures, group, limits);
+    inspection.namespaces(measures);
+    Inspection.limits(measures, group, limits);
     if (kind == Kind.GVISOR) {
       Gvisor.requireOtherKernel(report);
       preloads = Gvisor.refusesNoAutomount(report);

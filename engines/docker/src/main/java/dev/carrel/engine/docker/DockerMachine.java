@@ -33,7 +33,6 @@ final class DockerMachine implements Machine {
   private final Consumer<SandboxId> gone;
   private final ControlGroup group;
   private final HostProcess first;
-  private final Isolation isolation;
   private final Changes changes;
   private volatile MachineState state;
   private volatile Usage last = Usage.NONE;
@@ -56,7 +55,6 @@ final class DockerMachine implements Machine {
     this.remains = with.remains();
     this.ends = with.ends();
     this.gone = with.gone();
-    this.isolation = state.isolation(folder.kind().strength());
     this.paused = group.freezes() && group.frozen();
     this.changes = new Changes(this, group);
     ends.expect(folder.id());
@@ -69,7 +67,7 @@ final class DockerMachine implements Machine {
 
   @Override
   public Isolation isolation() {
-    return isolation;
+    return state.isolation(folder.kind().strength());
   }
 
   @Override
@@ -190,8 +188,9 @@ final class DockerMachine implements Machine {
           // The kernel first, which refuses what is in use; then the daemon, which remembers.
           group.change(old, next);
           daemon.update(folder.container(), ContainerRequest.resources(next, folder.kind()));
-          folder.write(state.with(next));
-          state = state.with(next);
+          MachineState changed = state.limited(next, group);
+          folder.write(changed);
+          state = changed;
         });
     return state.limits();
   }

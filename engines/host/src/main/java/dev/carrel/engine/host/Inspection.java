@@ -92,7 +92,8 @@ public final class Inspection {
     return rootfs == Rootfs.OVERLAY ? "guest 65533, code 0" : "guest 0, code 1000";
   }
 
-  public Inspection limits(Measures measures, ControlGroup group, Limits limits)
+  /** What its control group holds it to. */
+  public static void limits(Measures measures, ControlGroup group, Limits limits)
       throws IOException {
     OptionalLong memory = group.memoryLimit();
     measures.put(
@@ -111,7 +112,6 @@ public final class Inspection {
         cpu.isPresent() ? cpu.getAsLong() + " us in each 100 ms" : "none in force");
     measures.put(
         "freezer", group.freezes(), group.freezes() ? "of its control group" : "there is none");
-    return this;
   }
 
   /**

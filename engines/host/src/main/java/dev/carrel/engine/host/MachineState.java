@@ -49,6 +49,14 @@ public record MachineState(
     return new MachineState(newLimits, base, volume, first, measures);
   }
 
+  /** With other limits, which are in force in its group by now. */
+  public MachineState limited(Limits newLimits, ControlGroup group) throws IOException {
+    var now = new Measures(measures);
+    Inspection.limits(now, group, newLimits);
+    List<Measure> found = now.as(Isolation.Strength.NAMESPACES).measures();
+    return new MachineState(newLimits, base, volume, first, found);
+  }
+
   /** Whoever reads the file finds the old state or this one, whole. */
   public void write(Path file) throws IOException {
     var properties = new Properties();

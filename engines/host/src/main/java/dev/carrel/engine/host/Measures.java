@@ -53,6 +53,11 @@ public final class Measures {
     NAMES.forEach(name -> found.put(name, new Measure(name, false, "not seen to be applied")));
   }
 
+  /** As it was found before. */
+  Measures(List<Measure> before) {
+    before.forEach(measure -> found.put(measure.name(), measure));
+  }
+
   /** What a machine has that nothing separates from the host. */
   public static Isolation none(String why) {
     var measures = new Measures();

@@ -129,7 +129,7 @@ class InspectionTest {
     for (String quota : List.of("100000", "1000000", "max")) {
       Files.writeString(group.resolve("cpu.max"), quota + " 100000\n");
       var measures = new Measures();
-      new Inspection(process).limits(measures, new ControlGroup(Map.of(), group), LIMITS);
+      Inspection.limits(measures, new ControlGroup(Map.of(), group), LIMITS);
 
       assertThat(applied(measures).contains("cpu-limit"))
           .as(quota)

@@ -251,7 +251,8 @@ final class OciEngine implements Engine {
     var group = remains.group(folder.id());
     List<String> report = Files.readAllLines(folder.report());
     var inspection = new Inspection(first.pid());
-    inspection.namespaces(measures).limits(measures, group, limits);
+    inspection.namespaces(measures);
+    Inspection.limits(measures, group, limits);
     if (runtime == OciRuntime.RUNSC) {
       Gvisor.requireOtherKernel(report);
       preloads = Gvisor.refusesNoAutomount(report);

@@ -27,7 +27,6 @@ final class OciMachine implements Machine {
   private final Remains remains;
   private final Consumer<SandboxId> gone;
   private final ControlGroup group;
-  private final Isolation isolation;
   private final Changes changes;
   private volatile MachineState state;
   private volatile Usage last = Usage.NONE;
@@ -43,7 +42,6 @@ final class OciMachine implements Machine {
     this.state = state;
     this.remains = remains;
     this.group = remains.group(folder.id());
-    this.isolation = state.isolation(folder.runtime().strength());
     this.paused = group.freezes() && group.frozen();
     this.changes = new Changes(this, group);
   }
@@ -55,7 +53,7 @@ final class OciMachine implements Machine {
 
   @Override
   public Isolation isolation() {
-    return isolation;
+    return state.isolation(folder.runtime().strength());
   }
 
   @Override
@@ -155,7 +153,7 @@ final class OciMachine implements Machine {
   @Override
   public Limits limit(Limits wanted) {
     boolean possible =
-        isolation.measures().stream()
+        isolation().measures().stream()
             .filter(m -> m.name().equals("memory-limit") || m.name().equals("pids-limit"))
             .allMatch(Isolation.Measure::applied);
     if (!possible) {
@@ -173,8 +171,9 @@ final class OciMachine implements Machine {
               new Limits(
                   wanted.memory(), wanted.cpus(), wanted.pids(), old.disk(), old.openFiles());
           group.change(old, next);
-          folder.write(state.with(next));
-          state = state.with(next);
+          MachineState changed = state.limited(next, group);
+          folder.write(changed);
+          state = changed;
         });
     return state.limits();
   }

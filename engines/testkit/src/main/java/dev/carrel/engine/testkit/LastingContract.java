@@ -360,6 +360,8 @@ abstract class LastingContract extends GuestContract {
     assertThat(now.pids()).isEqualTo(after.pids());
     assertThat(now.cpus()).isEqualTo(after.cpus());
     assertThat(now.openFiles()).isEqualTo(machine.limits().openFiles());
+    assertThat(detail(machine, "memory-limit")).contains(Long.toString(256 << 20));
+    assertThat(detail(machine, "pids-limit")).contains("96");
     assertThat(Finished.run(guest, hungry).stdout()).isEqualTo((128 << 20) + "\n");
     assertThat(Finished.shell(guest, fork).stdout()).isEqualTo("forked\n");
     Eventually.holds(

@@ -136,10 +136,19 @@ public abstract class MachineTests {
 
   /** Whether the machine says that this was applied; an engine must at least mention it. */
   protected static boolean applied(Machine machine, String measure) {
+    return measure(machine, measure).applied();
+  }
+
+  /** How it says that this was applied, or why it was not. */
+  protected static String detail(Machine machine, String measure) {
+    return measure(machine, measure).detail();
+  }
+
+  private static Isolation.Measure measure(Machine machine, String measure) {
     List<Isolation.Measure> named =
         machine.isolation().measures().stream().filter(m -> m.name().equals(measure)).toList();
     assertThat(named).as("measure %s is reported", measure).hasSize(1);
     assertThat(named.getFirst().detail()).as("how or why not: %s", measure).isNotBlank();
-    return named.getFirst().applied();
+    return named.getFirst();
   }
 }

@@ -82,6 +82,8 @@ final class Training {
     variables.keySet().removeIf(name -> name.startsWith("CARREL_"));
     variables.put("CARREL_ENGINE_DEFAULT", "process");
     variables.put("CARREL_ENGINE_ALLOWED", String.join(",", ENGINES));
+    // A build that is interrupted in here leaves none behind.
+    variables.put("CARREL_SANDBOX_ON_SHUTDOWN", "stop");
     variables.put("CARREL_STORAGE_DATA_DIRECTORY", folder + "/data");
     variables.put("CARREL_STORAGE_RUN_DIRECTORY", folder + "/run");
     var host =

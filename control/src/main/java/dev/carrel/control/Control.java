@@ -171,6 +171,7 @@ public final class Control implements AutoCloseable {
     gates.meters(sandbox -> bytes -> budgets.pass(sandbox, bytes));
     var keys = new RequestKeys(database, settings.keys());
     queue = new Queue(live.current().queue(), telemetry, events, budgets::execution);
+    sandboxes.listen(queue);
     creates = new Creates(sandboxes, queue, keys, telemetry);
     artifacts = new Artifacts(sandboxes, settings.artifacts(), database, audit, events);
     execs =

@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,6 +37,7 @@ public final class Line {
   private final Deque<TenantLine> turns = new ArrayDeque<>();
   private final Map<String, TenantLine> tenants = new HashMap<>();
   private final AtomicInteger waiting = new AtomicInteger();
+  private final Map<SandboxId, Set<Place>> places = new ConcurrentHashMap<>();
   private volatile int limit;
   private volatile int maxWaiting;
 
@@ -55,7 +58,7 @@ public final class Line {
   public Place enter(String tenant, @Nullable SandboxId sandbox, Duration patience, Waiting waiting)
       throws InterruptedException {
     if (this.waiting.get() == 0 && take()) {
-      return new Place(this, Duration.ZERO);
+      return placed(sandbox, Duration.ZERO);
     }
     return await(new Waiter(tenant, sandbox, Instant.now()), patience, waiting);
   }
@@ -119,6 +122,47 @@ public final class Line {
     }
   }
 
+  /** What runs in this sandbox stands still: its places are for others meanwhile. */
+  void lend(SandboxId sandbox) {
+    places.getOrDefault(sandbox, Set.of()).forEach(Place::lend);
+  }
+
+  /** It goes on, beyond the limit if need be: what has begun does not stand in line again. */
+  void takeBack(SandboxId sandbox) {
+    places.getOrDefault(sandbox, Set.of()).forEach(Place::takeBack);
+  }
+
+  /** One that was lent is taken, whoever has come meanwhile. */
+  void takeAnyway() {
+    running.incrementAndGet();
+  }
+
+  void forget(Place place) {
+    SandboxId sandbox = place.sandbox();
+    if (sandbox != null) {
+      places.computeIfPresent(
+          sandbox,
+          (_, all) -> {
+            all.remove(place);
+            return all.isEmpty() ? null : all;
+          });
+    }
+  }
+
+  private Place placed(@Nullable SandboxId sandbox, Duration waited) {
+    var place = new Place(this, sandbox, waited);
+    if (sandbox != null) {
+      places.compute(
+          sandbox,
+          (_, all) -> {
+            Set<Place> own = all == null ? ConcurrentHashMap.newKeySet() : all;
+            own.add(place);
+            return own;
+          });
+    }
+    return place;
+  }
+
   private Place await(Waiter waiter, Duration patience, Waiting told) throws InterruptedException {
     long begin = System.nanoTime();
     join(waiter);
@@ -140,7 +184,7 @@ public final class Line {
       admitted = true;
       Duration waited = Duration.ofNanos(System.nanoTime() - begin);
       telemetry.time(kind.waitMeter(), waited);
-      return new Place(this, waited);
+      return placed(waiter.sandbox, waited);
     } finally {
       if (!admitted) {
         leave(waiter);

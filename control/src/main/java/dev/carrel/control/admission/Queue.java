@@ -2,6 +2,7 @@ package dev.carrel.control.admission;
 
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.SandboxException;
@@ -14,7 +15,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The lines of this server: one for creates, one for commands and code. Safe for many threads. */
-public final class Queue {
+public final class Queue implements SandboxListener {
   private static final Duration BETWEEN_NEWS = Duration.ofMillis(100);
 
   private final Events events;
@@ -75,6 +76,27 @@ public final class Queue {
         place.close();
       }
     }
+  }
+
+  // Whoever pauses sandboxes must not keep all others from running anything.
+  @Override
+  public void paused(SandboxId id) {
+    executions.lend(id);
+  }
+
+  @Override
+  public void resumed(SandboxId id) {
+    executions.takeBack(id);
+  }
+
+  @Override
+  public void ended(SandboxId id) {
+    // What ran in it gives its place back by itself.
+  }
+
+  @Override
+  public void removed(SandboxId id) {
+    // As above.
   }
 
   private Place enter(

@@ -353,6 +353,7 @@ final class Life {
       }
       live.row(live.row().edit().expiry(IdlePolicy.goingOn(live.row(), now())).build());
       move(live, SandboxStatus.RUNNING, null, cause);
+      listeners.forEach(listener -> listener.resumed(live.id()));
       live.goOn();
       telemetry.count("sandboxes_resumed");
     }
@@ -497,6 +498,7 @@ final class Life {
           Machine::resume);
       move(live, SandboxStatus.PAUSED, null, cause);
       done = true;
+      listeners.forEach(listener -> listener.paused(live.id()));
       telemetry.count("sandboxes_paused");
     } catch (SandboxException e) {
       held = e.code() != ErrorCode.NOT_SUPPORTED;
@@ -505,19 +507,11 @@ final class Life {
       if (!done) {
         // Not written down, or its engine fell silent and may have done it: it must not stay so.
         if (held) {
-          letGo(live);
+          live.letGo(FREEZE_LIMIT);
         }
         live.paused(false);
         live.awake();
       }
-    }
-  }
-
-  private static void letGo(RunningSandbox live) {
-    try {
-      Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
-    } catch (RuntimeException e) {
-      LOG.warn("sandbox {} may stand still: {}", live.id(), e.toString());
     }
   }
 

@@ -382,6 +382,15 @@ public final class RunningSandbox {
     paused = newPaused;
   }
 
+  /** It may have been held, or not: from now on it is not, as far as that can be had. */
+  void letGo(Duration patience) {
+    try {
+      Bounded.run("resume of " + id(), patience, machine::resume);
+    } catch (RuntimeException e) {
+      LOG.warn("sandbox {} may stand still: {}", id(), e.toString());
+    }
+  }
+
   /** It goes on after a pause. */
   void goOn() {
     // First what waited for that: whoever sees that it is not paused must find joined what runs.

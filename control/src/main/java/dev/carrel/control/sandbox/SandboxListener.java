@@ -13,6 +13,12 @@ public interface SandboxListener {
   /** Its machine runs, or was found running; nobody else can use it yet. */
   default void started(RunningSandbox sandbox) {}
 
+  /** All that runs in it stands still from now on. */
+  default void paused(SandboxId id) {}
+
+  /** What stood still is about to go on. */
+  default void resumed(SandboxId id) {}
+
   /** The machine is gone; what ran in it has ended. The sandbox is still listed. */
   void ended(SandboxId id);
 

@@ -25,6 +25,15 @@ import org.slf4j.LoggerFactory;
 public final class LiveSettings {
   private static final Logger LOG = LoggerFactory.getLogger(LiveSettings.class);
 
+  /** What a sandbox has when it does not say, and the most that it may ask for. */
+  private static final Map<String, String> BOUNDS =
+      Map.of(
+          "memory_mb", "max_memory_mb",
+          "cpu_cores", "max_cpu_cores",
+          "disk_mb", "max_disk_mb",
+          "pids", "max_pids",
+          "idle_timeout_seconds", "max_idle_timeout_seconds");
+
   private final Database database;
   private final Audit audit;
   private final Values configured;
@@ -39,6 +48,8 @@ public final class LiveSettings {
     this.configured = configured;
     this.current = configured;
     stored().forEach(this::restore);
+    BOUNDS.forEach(this::bound);
+    this.current = apply(changed);
   }
 
   /** What else may be the default image, beside those of the settings. */
@@ -207,6 +218,19 @@ public final class LiveSettings {
       current = values;
     } catch (SandboxException | NumberFormatException e) {
       LOG.warn("the stored setting {} is left aside: {}", row.getKey(), e.getMessage());
+    }
+  }
+
+  /**
+   * Each was checked when it was changed, and then the configuration changed: with a default beyond
+   * its bound whoever asks for nothing would be refused, and every further change.
+   */
+  private void bound(String name, String bound) {
+    Object most = LiveSetting.named(bound).read(current);
+    Object value = LiveSetting.named(name).read(current);
+    if (((Number) value).doubleValue() > ((Number) most).doubleValue()) {
+      LOG.warn("{} is {} and not {}: more than {} nobody may have", name, most, value, bound);
+      changed.put(name, most);
     }
   }
 

@@ -70,6 +70,29 @@ final class LiveSettingsTest {
     }
   }
 
+  @Test
+  void aStoredDefaultBeyondABoundThatWasLoweredSinceIsTheBound() {
+    try (var server = new Server(folder)) {
+      server.settings().change(ADMIN, Map.of("memory_mb", 4096L, "pids", 64L));
+    }
+    var stricter =
+        new Values(
+            CONFIGURED.sandboxes().with(draft -> draft.maxMemoryMb = 1024),
+            CONFIGURED.queue(),
+            true);
+    try (var server = new Server(folder)) {
+      LiveSettings settings = server.settings(stricter);
+      assertThat(settings.sandboxes().memoryMb()).isEqualTo(1024);
+      assertThat(settings.sandboxes().pids()).isEqualTo(64);
+      // What has nothing to do with it can be changed.
+      settings.change(ADMIN, Map.of("max_queued", 7L));
+      assertThat(settings.current().queue().maxWaiting()).isEqualTo(7);
+    }
+    try (var server = new Server(folder)) {
+      assertThat(server.settings().sandboxes().memoryMb()).isEqualTo(4096);
+    }
+  }
+
   /** Each is changed alone, so that none writes into another's place. */
   @Test
   void everySettingReadsWhatWasWritten() {
@@ -122,7 +145,11 @@ final class LiveSettingsTest {
     }
 
     LiveSettings settings() {
-      return new LiveSettings(database, audit, CONFIGURED);
+      return settings(CONFIGURED);
+    }
+
+    LiveSettings settings(Values configured) {
+      return new LiveSettings(database, audit, configured);
     }
 
     @Override

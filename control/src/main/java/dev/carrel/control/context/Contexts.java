@@ -340,11 +340,13 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       throws InterruptedException {
     long asked = System.nanoTime();
     Duration timeout = settings.check(request);
-    RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
+    sandboxes.requireRunning(caller, sandbox);
     LiveContext context = takeTurn(sandbox, request);
     boolean begun = false;
     // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
-    try (Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
+    try (RunningSandbox.Use _ = sandboxes.requireRunning(caller, sandbox).use();
+        Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
+      RunningSandbox running = sandboxes.requireRunning(caller, sandbox); // paused or new by now
       Duration queued = Duration.ofNanos(System.nanoTime() - asked);
       if (events != null) {
         events.put(new CodeEvent.Begun(queued));

@@ -9,6 +9,7 @@ import dev.carrel.control.event.ExecutionEvents;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.RunningSandbox;
+import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.control.vault.Vault;
 import dev.carrel.guest.ExecRequest;
@@ -43,6 +44,7 @@ final class ExecStarter {
   private static final int NOT_FOUND = 127;
   private static final String TERMINAL_TYPE = "xterm-256color";
 
+  private final Sandboxes sandboxes;
   private final ExecSettings settings;
   private final ExecStore store;
   private final SpillDirectory spills;
@@ -54,6 +56,7 @@ final class ExecStarter {
   private final Artifacts artifacts;
 
   ExecStarter(
+      Sandboxes sandboxes,
       ExecSettings settings,
       ExecStore store,
       SpillDirectory spills,
@@ -63,6 +66,7 @@ final class ExecStarter {
       ExecAudit audit,
       ExecutionEvents events,
       Artifacts artifacts) {
+    this.sandboxes = sandboxes;
     this.settings = settings;
     this.store = store;
     this.spills = spills;
@@ -79,11 +83,12 @@ final class ExecStarter {
    * queue to its end; one in the background or with a terminal lives as long as its user likes, and
    * so keeps it only until it runs.
    *
+   * @param found the sandbox as it was when this was asked for
    * @param claim on the key that shall stand for it
    */
   LiveExec start(
       Caller caller,
-      RunningSandbox sandbox,
+      RunningSandbox found,
       SandboxExecs box,
       ExecStart request,
       Waiting waiting,
@@ -92,13 +97,17 @@ final class ExecStarter {
     boolean background = request.background();
     artifacts.check(request.artifacts());
     Command command = limited(request.command(), background);
-    var secrets =
-        new Secrets(
-            vault.inject(caller, sandbox, sandbox.secrets()),
-            vault.inject(caller, sandbox, request.secrets()));
+    Secrets secrets = secrets(caller, found, request);
+    RunningSandbox sandbox;
     LiveExec live;
-    try (Place place =
-        queue.enterExecution(caller.tenant(), sandbox.id(), command.timeout(), waiting)) {
+    try (RunningSandbox.Use _ = found.use();
+        Place place =
+            queue.enterExecution(caller.tenant(), found.id(), command.timeout(), waiting)) {
+      // It may have been paused, or have begun anew, while this waited.
+      sandbox = sandboxes.requireRunning(caller, found.id());
+      if (!sandbox.equals(found)) {
+        secrets = secrets(caller, sandbox, request);
+      }
       var asked = new Asked(request, caller.nameFor(sandbox.tenant()), place, secrets);
       live = launch(sandbox, box, Queue.within(command, place), asked, claim);
       Command otherwise = request.otherwise();
@@ -117,6 +126,12 @@ final class ExecStarter {
       Thread.ofVirtual().name(live.id() + "-stdin").start(() -> feed(fed, input));
     }
     return live;
+  }
+
+  private Secrets secrets(Caller caller, RunningSandbox sandbox, ExecStart request) {
+    return new Secrets(
+        vault.inject(caller, sandbox, sandbox.secrets()),
+        vault.inject(caller, sandbox, request.secrets()));
   }
 
   /** Acknowledged before its end: so it is on record before, and what is not must not run on. */

@@ -83,7 +83,16 @@ public final class Execs implements SandboxListener, AutoCloseable {
     this.audit = new ExecAudit(audit);
     this.starter =
         new ExecStarter(
-            settings, store, spills, queue, vault, telemetry, this.audit, events, artifacts);
+            sandboxes,
+            settings,
+            store,
+            spills,
+            queue,
+            vault,
+            telemetry,
+            this.audit,
+            events,
+            artifacts);
     sandboxes.listen(this);
   }
 

@@ -5,6 +5,7 @@ import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.idempotency.RequestKeys.Kind;
 import dev.carrel.control.sandbox.Caller;
+import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
@@ -46,7 +47,12 @@ final class KeyedCells {
       Optional<String> known = claim.target();
       if (known.isPresent()) {
         telemetry.count("cells_replayed");
-        return new Keyed(kept.find(known.get()).orElseThrow(KeyedCells::gone), true);
+        CellRecord cell = kept.find(known.get()).orElseThrow(KeyedCells::gone);
+        if (!cell.over() && sandboxes.running(sandbox).filter(RunningSandbox::paused).isPresent()) {
+          // Else whoever asks again for what stands still would wait for ever.
+          sandboxes.requireRunning(caller, sandbox);
+        }
+        return new Keyed(cell, true);
       }
       sandboxes.requireRunning(caller, sandbox);
       var cell = new CellRecord(room.share(caller.tenant()), kept::trim);

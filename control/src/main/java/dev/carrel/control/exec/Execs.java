@@ -135,12 +135,20 @@ public final class Execs implements SandboxListener, AutoCloseable {
       Optional<ExecId> known = claim.target().map(ExecId::new);
       if (known.isPresent()) {
         telemetry.count("execs_replayed");
+        if (isPaused(sandbox) && get(caller, sandbox, known.get()).running()) {
+          // Else whoever asks again for what stands still would wait for ever.
+          sandboxes.requireRunning(caller, sandbox);
+        }
         return follow(caller, sandbox, known.get(), request.from()).replayed();
       }
       RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
       LiveExec live = starter.start(caller, running, box(sandbox), request, waiting, claim);
       return ExecStream.following(live, request.from());
     }
+  }
+
+  private boolean isPaused(SandboxId sandbox) {
+    return sandboxes.running(sandbox).filter(RunningSandbox::paused).isPresent();
   }
 
   /** Runs a command to its end. Interrupting the thread kills the command's whole tree. */

@@ -13,6 +13,7 @@ import dev.carrel.control.exec.ExecOutput;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
+import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.spi.Command;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent;
@@ -149,6 +150,40 @@ final class PauseIT {
       }
     }
     assertThat(fixture.control().contexts().list(ALICE, sandbox.id())).hasSize(1);
+  }
+
+  @Test
+  void whoAsksAgainForWhatStandsStillLetsItGoOn() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    ExecStart command =
+        ExecStart.of(Command.shell("until test -e go; do sleep 0.02; done; echo on"))
+            .withKey(new RequestKey("command", "same"), 0);
+    ExecuteCode code =
+        ExecuteCode.of(
+                Language.PYTHON,
+                "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\n7")
+            .withKey(new RequestKey("code", "same"));
+    fixture.control().execs().start(ALICE, sandbox.id(), command).close();
+    fixture.control().contexts().start(ALICE, sandbox.id(), code).close();
+
+    sandboxes().pause(ALICE, sandbox.id());
+    try (ExecStream again = fixture.control().execs().start(ALICE, sandbox.id(), command)) {
+      assertThat(again.isReplay()).isTrue();
+      assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+      sandboxes().pause(ALICE, sandbox.id());
+      fixture.control().contexts().start(ALICE, sandbox.id(), code).close();
+      assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+      run(sandbox, "touch go");
+      assertThat(again.result().stdout().text()).isEqualTo("on\n");
+    }
+    assertThat(text(fixture.control().contexts().execute(ALICE, sandbox.id(), code)))
+        .isEqualTo("7");
+
+    // What is over is told without waking anything.
+    sandboxes().pause(ALICE, sandbox.id());
+    fixture.control().execs().start(ALICE, sandbox.id(), command).close();
+    fixture.control().contexts().start(ALICE, sandbox.id(), code).close();
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.PAUSED);
   }
 
   @Test

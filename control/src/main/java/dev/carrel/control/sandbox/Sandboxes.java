@@ -209,6 +209,7 @@ public final class Sandboxes {
       }
       if (live != null) {
         live.row(next);
+        live.touch(); // as above: a shorter time to be idle begins now
         wayOut.apply(next);
       }
       journal.done(caller, now.tenant(), now.namespace(), id, "sandbox.patch", id.value());

@@ -236,7 +236,11 @@ final class ExpiryIT {
 
       for (Runnable comeBack :
           List.<Runnable>of(
-              () -> sandboxes.create(ALICE, keyed), () -> sandboxes.start(ALICE, sandbox.id()))) {
+              () -> sandboxes.create(ALICE, keyed),
+              () -> sandboxes.start(ALICE, sandbox.id()),
+              () ->
+                  sandboxes.patch(
+                      ALICE, sandbox.id(), PatchSandbox.network(CreateSandbox.Network.DEFAULT)))) {
         long uses = live.uses();
         Instant before = live.lastActivity();
         // The next millisecond, in which it is used again.

@@ -39,6 +39,7 @@ static const char *const kinds[] = {
 	[KIND_NOT_FOUND] = "not_found",
 	[KIND_CONFLICT] = "conflict",
 	[KIND_SPACE] = "no_space",
+	[KIND_READ_ONLY] = "read_only",
 	[KIND_UNSUPPORTED] = "not_supported",
 };
 

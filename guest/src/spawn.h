@@ -90,8 +90,9 @@ enum failure_kind {
 	KIND_BUSY,
 	KIND_BAD_REQUEST,
 	KIND_NOT_FOUND,
-	KIND_CONFLICT, /* something is in use, or exists already */
-	KIND_SPACE,    /* the host's disk is full */
+	KIND_CONFLICT,  /* something is in use, or exists already */
+	KIND_SPACE,     /* the host's disk is full */
+	KIND_READ_ONLY, /* the kernel lets nobody write there any more */
 	KIND_UNSUPPORTED,
 };
 

@@ -32,7 +32,7 @@ settle(const struct volume_copy *order, struct failure *failure)
 	bool good = workspace >= 0 && fstatfs(workspace, &status) == 0 && status.f_type == K_EXT4_MAGIC && syncfs(workspace) == 0
 		&& ioctl(workspace, K_EXT4_IOC_CHECKPOINT, &flags) == 0;
 	if (!good)
-		give_up(failure, KIND_ENGINE, "volume", errno, "writing out the volume %s", order->from);
+		give_up(failure, errno == EROFS ? KIND_READ_ONLY : KIND_ENGINE, "volume", errno, "writing out the volume %s", order->from);
 	if (workspace >= 0)
 		close(workspace);
 	if (top >= 0)

@@ -24,6 +24,11 @@ public final class Complaint {
       case "conflict" -> new SandboxException(ErrorCode.WRONG_STATE, message);
       case "not_found" -> new SandboxException(ErrorCode.VOLUME_NOT_FOUND, message);
       case "image" -> new SandboxException(ErrorCode.IMAGE_NOT_FOUND, message);
+      case "read_only" ->
+          new SandboxException(ErrorCode.WRONG_STATE, message)
+              .withHint(
+                  "the server's disk was full or failed: see to it, then stop and start the sandbox,"
+                      + " its files are kept");
       case "not_supported" -> new SandboxException(ErrorCode.NOT_SUPPORTED, message);
       case "no_space" ->
           new SandboxException(ErrorCode.NO_SPACE, message)

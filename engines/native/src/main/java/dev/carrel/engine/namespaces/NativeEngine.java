@@ -361,6 +361,11 @@ final class NativeEngine implements Engine {
       case "no_space" ->
           new SandboxException(ErrorCode.NO_SPACE, message)
               .withHint("free space on the server's disk, then try again");
+      case "read_only" ->
+          new SandboxException(ErrorCode.WRONG_STATE, message)
+              .withHint(
+                  "the server's disk was full or failed: see to it, then stop and start the sandbox,"
+                      + " its files are kept");
       case "not_supported" -> new SandboxException(ErrorCode.NOT_SUPPORTED, message);
       default -> new SandboxException(ErrorCode.ENGINE_FAILED, message);
     };

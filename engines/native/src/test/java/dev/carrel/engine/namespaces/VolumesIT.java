@@ -342,6 +342,41 @@ final class VolumesIT extends MachineTests {
     }
   }
 
+  @Test
+  void whatAFullDiskMadeReadOnlyIsNotCopiedAndSaysHowItIsWrittenToAgain() throws Exception {
+    Path disk = Files.createTempDirectory("carrel-disk-");
+    run("mount", "-t", "tmpfs", "-o", "size=80m,mode=0700", "carrel-test", disk.toString());
+    try (Engine small = onDisk(disk)) {
+      VolumeId volume = VolumeId.random();
+      Machine machine = small.start(SandboxId.random(), on(volume));
+      try {
+        assertThat(shell(machine, "echo kept > file && sync file").code()).isZero();
+        Path filler = disk.resolve("filler");
+        // To the last byte, also of what is given back or taken for other volumes meanwhile.
+        run("sh", "-c", "cat /dev/zero >" + filler + " 2>/dev/null || true");
+        shell(machine, "for i in $(seq 1000); do head -c 50000 /dev/urandom > f$i; sync f$i; done");
+        Files.delete(filler);
+        assertThat(shell(machine, "touch more").stderr()).contains("Read-only file system");
+
+        assertThatExceptionOfType(SandboxException.class)
+            .isThrownBy(() -> small.volumes().orElseThrow().copy(volume, VolumeId.random()))
+            .matches(e -> e.code() == ErrorCode.WRONG_STATE, "is a matter of its state")
+            .matches(e -> e.hint().orElseThrow().contains("stop and start"), "says what to do");
+
+        machine.destroy();
+        machine = small.start(SandboxId.random(), on(volume));
+        assertThat(shell(machine, "cat file && touch more").stdout()).isEqualTo("kept\n");
+        small.volumes().orElseThrow().copy(volume, VolumeId.random());
+      } finally {
+        machine.destroy();
+      }
+    } finally {
+      Eventually.holds("nobody uses the disk", SOON, () -> Leftovers.loops(disk).isEmpty());
+      run("umount", disk.toString());
+      Files.delete(disk);
+    }
+  }
+
   private Engine onDisk(Path disk) {
     Path run = runDirectory().resolve("small");
     return openEngine(

@@ -1,5 +1,6 @@
 package dev.carrel.spi;
 
+import java.io.IOException;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,13 @@ import org.jspecify.annotations.Nullable;
 public final class SandboxException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  private static final int MAX_CAUSES = 16;
+  private static final String NO_DESCRIPTOR = "Too many open files";
+  private static final String NO_DESCRIPTOR_HINT =
+      "the server has no descriptor left: try again when less is under way; if it lasts, let the"
+          + " server open more files (LimitNOFILE of systemd, ulimit -n) or set"
+          + " server.max-connections lower";
+
   private final ErrorCode code;
   private final @Nullable String field;
   private final @Nullable String hint;
@@ -20,7 +28,7 @@ public final class SandboxException extends RuntimeException {
   }
 
   public SandboxException(ErrorCode code, String message, Throwable cause) {
-    this(code, message, null, null, cause);
+    this(code, message, null, hintOf(cause), cause);
   }
 
   private SandboxException(
@@ -38,6 +46,22 @@ public final class SandboxException extends RuntimeException {
   /** Bad input, with the name of the field as the caller wrote it. */
   public static SandboxException invalid(String field, String message) {
     return new SandboxException(ErrorCode.INVALID_INPUT, field + ": " + message, field, null, null);
+  }
+
+  /**
+   * What a host without descriptors is in need of, wherever the server came upon that: the words
+   * are all that the library keeps of the kernel's answer.
+   */
+  private static @Nullable String hintOf(Throwable cause) {
+    int depth = 0;
+    for (Throwable next = cause; next != null && depth < MAX_CAUSES; next = next.getCause()) {
+      if (next instanceof IOException
+          && String.valueOf(next.getMessage()).contains(NO_DESCRIPTOR)) {
+        return NO_DESCRIPTOR_HINT;
+      }
+      depth++;
+    }
+    return null;
   }
 
   public SandboxException withHint(String newHint) {

@@ -382,7 +382,11 @@ public final class Database implements AutoCloseable {
         return;
       }
       stopped = batch.stream().anyMatch(Pending.Stop.class::isInstance);
-      writeBatch(batch, stopped);
+      if (stopped) {
+        Reserve.forLastWords(() -> writeBatch(batch, true));
+      } else {
+        writeBatch(batch, false);
+      }
     }
   }
 

@@ -13,13 +13,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Room on the disk that is kept for the day on which it is full: to remove something takes a few
- * rows, and to start a server a few files. It is filled again when there is room.
+ * rows, so do the last words of a server, and to start one takes a few files. It is filled again
+ * when there is room.
  */
 public final class Reserve {
   private static final Logger LOG = LoggerFactory.getLogger(Reserve.class);
-  private static final ScopedValue<Boolean> REMOVING = ScopedValue.newInstance();
+  // How many files may be given up for it.
+  private static final ScopedValue<Integer> ENTITLED = ScopedValue.newInstance();
   // Several: a file system can also run out of files.
   private static final int FILES = 16;
+  // Little is written then, and whoever fills the disk would have the rest before the next start.
+  private static final int FOR_LAST_WORDS = 4;
   private static final int FILE_SIZE = 256 << 10;
   // With less than that the disk is as good as full, and we had better not be who fills it.
   private static final long PLENTY = 8L * FILES * FILE_SIZE;
@@ -33,20 +37,28 @@ public final class Reserve {
 
   /** Runs what gives room back. When there is none to write that down with, the reserve is used. */
   public static void forRemoval(Runnable work) {
-    ScopedValue.where(REMOVING, true).run(work);
+    ScopedValue.where(ENTITLED, FILES).run(work);
+  }
+
+  /**
+   * Runs what a server writes before it ends and nobody could write later. It has a part of the
+   * reserve, and leaves to the next start what that needs.
+   */
+  static void forLastWords(Runnable work) {
+    ScopedValue.where(ENTITLED, FOR_LAST_WORDS).run(work);
   }
 
   /** The same, with a result. */
   public static <T> T ofRemoval(Supplier<T> work) {
-    return ScopedValue.where(REMOVING, true).call(work::get);
+    return ScopedValue.where(ENTITLED, FILES).call(work::get);
   }
 
   /** Whether there is room now for what failed so. */
   boolean helps(RuntimeException failure) {
     return failure instanceof SandboxException told
         && told.code() == ErrorCode.NO_SPACE
-        && REMOVING.isBound()
-        && release(FILES);
+        && ENTITLED.isBound()
+        && release(FILES - ENTITLED.get(), FILES);
   }
 
   /** Gives half of it up, for a server's own files, when not even one of its size can be made. */
@@ -58,7 +70,7 @@ public final class Reserve {
     try {
       make(probe);
     } catch (IOException e) {
-      release(FILES / 2);
+      release(0, FILES / 2);
     }
     discard(probe);
   }
@@ -100,10 +112,10 @@ public final class Reserve {
     }
   }
 
-  private synchronized boolean release(int files) {
+  private synchronized boolean release(int from, int to) {
     full = false;
     boolean any = false;
-    for (int i = 0; i < files; i++) {
+    for (int i = from; i < to; i++) {
       any |= discard(file(i));
     }
     if (any) {

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.Engine;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -103,8 +104,14 @@ final class WorkspaceVolumes {
 
   /** Removes one that nobody has; the next sweep does when it cannot be done now. */
   void remove(String engine, VolumeId id) {
-    if (erase(engine, id)) {
-      store.remove(id);
+    if (!erase(engine, id)) {
+      return;
+    }
+    try {
+      Reserve.forRemoval(() -> store.remove(id));
+    } catch (RuntimeException e) {
+      // What it was replaced by, or what failed before, is not to be told as this.
+      LOG.warn("volume {} is gone, its row is not yet: {}", id, e.toString());
     }
   }
 

@@ -24,6 +24,7 @@ import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -89,6 +90,20 @@ final class BrokenStoreIT {
     mend();
     sandboxes().life().endRemains();
     assertThat(sandboxes().namedVolumes().get(ALICE, "data").sandbox()).isNull();
+  }
+
+  @Test
+  void aRestoreIsDoneThoughWhatItReplacedIsNotForgottenYet() throws SQLException {
+    Sandbox sandbox = fixture.sandbox();
+    Snapshot snapshot = sandboxes().snapshots().create(ALICE, sandbox.id(), null);
+    run("CREATE TRIGGER broken BEFORE DELETE ON volume BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    assertThat(sandboxes().snapshots().restore(ALICE, sandbox.id(), snapshot.id()).status())
+        .isEqualTo(SandboxStatus.RUNNING);
+    assertThat(rows("volume")).isEqualTo(2);
+
+    mend();
+    sandboxes().sweepVolumes();
+    assertThat(rows("volume")).isEqualTo(1);
   }
 
   @Test
@@ -200,6 +215,15 @@ final class BrokenStoreIT {
 
   private void mend() throws SQLException {
     run("DROP TRIGGER broken");
+  }
+
+  private int rows(String table) throws SQLException {
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:sqlite:" + fixture.data().resolve("carrel.db"));
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
+      return rows.getInt(1);
+    }
   }
 
   private void run(String sql) throws SQLException {

@@ -495,7 +495,6 @@ public final class Sandboxes {
   /** Finishes what an earlier process began; to be called when all machines are known. */
   void recoverVolumes() {
     volumeStore.releaseAll();
-    snapshots.recover();
     try {
       sweepVolumes();
     } catch (RuntimeException e) {
@@ -506,6 +505,7 @@ public final class Sandboxes {
 
   /** Removes volumes that belong to nobody. */
   void sweepVolumes() {
+    snapshots.sweep();
     volumes.sweep(life::turn, births.pools()::volumes);
   }
 

@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
@@ -107,13 +108,19 @@ final class SnapshotStore {
         });
   }
 
-  /** What an earlier process did not finish was never promised to anybody. */
-  void disownUnfinished() {
+  /**
+   * What was begun and not finished was never promised to anybody.
+   *
+   * @param abandoned whether nobody is at it any more; asked while nobody else can write, so that
+   *     none is finished meanwhile
+   */
+  void disownUnfinished(Predicate<SnapshotId> abandoned) {
     database.write(
         handle -> {
           handle
               .createQuery("SELECT * FROM snapshot WHERE used_bytes IS NULL")
               .map(SnapshotStore::read)
+              .filter(snapshot -> abandoned.test(snapshot.id()))
               .list()
               .forEach(snapshot -> disown(handle, snapshot));
           return true;

@@ -18,13 +18,18 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Copies of sandboxes' files at one moment, and sandboxes brought back to them. A copy that is not
  * finished is nobody's. Safe for many threads.
  */
 public final class Snapshots {
+  private static final Logger LOG = LoggerFactory.getLogger(Snapshots.class);
   private static final int MAX_NAME = 256;
 
   private final Sandboxes sandboxes;
@@ -34,6 +39,8 @@ public final class Snapshots {
   private final Events events;
   private final SandboxJournal journal;
   private final long maxBytes;
+  // Those that somebody is at; a row that is not finished and not here is nobody's.
+  private final Set<SnapshotId> making = ConcurrentHashMap.newKeySet();
 
   Snapshots(
       Sandboxes sandboxes,
@@ -78,19 +85,28 @@ public final class Snapshots {
               0,
               Instant.now().truncatedTo(ChronoUnit.MILLIS));
       Sandbox.Volume volume = requireVolume(row);
-      store.begin(begun, maxBytes);
+      making.add(begun.id());
       try {
-        volumes.copy(row, volume.id(), begun.volume());
-        Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
-        store.finish(made);
-        tell(row, Event.SNAPSHOT_CREATED, made);
-        journal.done(
-            caller, row.tenant(), row.namespace(), sandbox, "snapshot.create", made.id().value());
-        return made;
-      } catch (RuntimeException e) {
-        discard(begun);
-        throw e;
+        store.begin(begun, maxBytes);
+        return fill(caller, row, volume, begun);
+      } finally {
+        making.remove(begun.id());
       }
+    }
+  }
+
+  private Snapshot fill(Caller caller, Sandbox row, Sandbox.Volume volume, Snapshot begun) {
+    try {
+      volumes.copy(row, volume.id(), begun.volume());
+      Snapshot made = begun.withUsedBytes(volumes.usedBytes(row.engine(), begun.volume()));
+      store.finish(made);
+      tell(row, Event.SNAPSHOT_CREATED, made);
+      journal.done(
+          caller, row.tenant(), row.namespace(), row.id(), "snapshot.create", made.id().value());
+      return made;
+    } catch (RuntimeException e) {
+      discardQuietly(begun);
+      throw e;
     }
   }
 
@@ -260,9 +276,9 @@ public final class Snapshots {
     }
   }
 
-  /** What an earlier process did not finish was never promised to anybody. */
-  void recover() {
-    store.disownUnfinished();
+  /** What was begun, by an earlier process too, and is neither finished nor being made. */
+  void sweep() {
+    store.disownUnfinished(id -> !making.contains(id));
   }
 
   private void swap(Sandbox row, Sandbox.Volume volume, Snapshot snapshot) {
@@ -280,6 +296,15 @@ public final class Snapshots {
             .build();
     if (!sandboxes.store().swapVolume(row, next)) {
       throw Failures.notFound(row.id());
+    }
+  }
+
+  /** What keeps it from that, a store that is held for one, may be what it failed of. */
+  private void discardQuietly(Snapshot snapshot) {
+    try {
+      Reserve.forRemoval(() -> discard(snapshot));
+    } catch (RuntimeException e) {
+      LOG.warn("snapshot {} is left for the next sweep: {}", snapshot.id(), e.toString());
     }
   }
 

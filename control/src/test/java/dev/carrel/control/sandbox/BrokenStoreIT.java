@@ -93,6 +93,25 @@ final class BrokenStoreIT {
   }
 
   @Test
+  void aSnapshotThatCouldNeitherBeWrittenDownNorTakenBackIsTakenBackLater() throws SQLException {
+    Sandbox sandbox = fixture.sandbox();
+    run(
+        "CREATE TRIGGER broken BEFORE UPDATE ON snapshot BEGIN SELECT RAISE(ABORT, 'not made'); END");
+    run(
+        "CREATE TRIGGER held BEFORE DELETE ON snapshot BEGIN SELECT RAISE(ABORT, 'not removed'); END");
+    assertThatException()
+        .isThrownBy(() -> sandboxes().snapshots().create(ALICE, sandbox.id(), null))
+        .withStackTraceContaining("not made");
+    assertThat(engine.volumes()).hasSize(2);
+
+    mend();
+    run("DROP TRIGGER held");
+    sandboxes().sweepVolumes();
+    assertThat(engine.volumes()).as("its copy takes no room").hasSize(1);
+    assertThat(rows("snapshot")).as("nor does it count against the tenant").isZero();
+  }
+
+  @Test
   void aRestoreIsDoneThoughWhatItReplacedIsNotForgottenYet() throws SQLException {
     Sandbox sandbox = fixture.sandbox();
     Snapshot snapshot = sandboxes().snapshots().create(ALICE, sandbox.id(), null);

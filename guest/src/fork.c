@@ -174,7 +174,7 @@ ask_zygote(struct spawn *spawn, struct zygote *zygote, struct bytes payload, con
 	bool good = send_ways(zygote->control, &out, &doors->kernel);
 	writer_free(&out);
 	if (good) {
-		if (zygote->asked++ == zygote->told)
+		if (zygote->asked++ == zygote->taken)
 			zygote->waiting = now_ms();
 		zygote->used = now_ms();
 	}

@@ -12,7 +12,8 @@
 
 #define READY_MS 60000
 #define BROKEN_MS 60000
-#define OUTCOME_MS 2000
+#define TAKEN_MS 2000
+#define ENTER_MS 2000
 #define TEMPLATE_MEMORY (INT64_C(1) << 30)
 
 static const char *const preloads[] = {"plain", "ipython", "data"};
@@ -79,21 +80,22 @@ struct zygote *
 zygote_for(struct spawn *spawn, const char *image, const char *preload, const char **reason)
 {
 	struct nursery *nursery = spawn->nursery;
+	struct zygote *ready = NULL;
 	bool known = false;
 	*reason = "its zygote is getting ready";
 	for (int i = 0; i < ZYGOTES_MAX; i++) {
 		struct zygote *zygote = &nursery->zygotes[i];
 		if (!same(zygote, image, preload))
 			continue;
-		if (zygote->state == ZYGOTE_READY)
-			return zygote;
+		if (zygote->state == ZYGOTE_READY && (ready == NULL || zygote->born > ready->born))
+			ready = zygote;
 		if (zygote->state == ZYGOTE_BROKEN)
 			*reason = "its zygote could not start";
 		known = true;
 	}
 	if (!known)
 		begin(spawn, image, preload);
-	return NULL;
+	return ready;
 }
 
 void
@@ -158,11 +160,6 @@ came_up(struct spawn *spawn, struct zygote *zygote, pid_t pid)
 	}
 	zygote->state = ZYGOTE_READY;
 	zygote->born = zygote->used = now_ms();
-	for (int i = 0; i < ZYGOTES_MAX; i++) {
-		struct zygote *older = &spawn->nursery->zygotes[i];
-		if (older != zygote && older->state == ZYGOTE_READY && same(older, zygote->image, zygote->preload))
-			zygote_end(spawn, older, false);
-	}
 }
 
 void
@@ -196,11 +193,12 @@ zygote_ready(struct spawn *spawn, int index)
 			*at = '?';
 	if (text[0] == 'R' && zygote->state == ZYGOTE_WARMING) {
 		came_up(spawn, zygote, sender.pid);
-	} else if (text[0] == 'D' && zygote->told != zygote->asked) {
-		zygote->told++;
+	} else if (text[0] == 'T' && zygote->taken != zygote->asked) {
+		zygote->taken++;
 		zygote->waiting = now_ms();
-		if (n > 1)
-			complain(zygote, text + 1);
+	} else if (text[0] == 'D' && zygote->failed != zygote->asked) {
+		zygote->failed++;
+		complain(zygote, text + 1);
 	} else {
 		complain(zygote, text[0] == 'F' ? text + 1 : "it does not speak our protocol");
 		zygote_end(spawn, zygote, true);
@@ -226,6 +224,18 @@ replaced(const struct spawn *spawn, const struct zygote *zygote)
 	return false;
 }
 
+/* Whether another one is asked in its place. */
+static bool
+succeeded(const struct spawn *spawn, const struct zygote *zygote)
+{
+	for (int i = 0; i < ZYGOTES_MAX; i++) {
+		const struct zygote *other = &spawn->nursery->zygotes[i];
+		if (other->state == ZYGOTE_READY && other->born > zygote->born && same(other, zygote->image, zygote->preload))
+			return true;
+	}
+	return false;
+}
+
 /* Does what is due for one; returns when to look again, -1: never. */
 static int64_t
 tick(struct spawn *spawn, struct zygote *zygote, int64_t now)
@@ -245,19 +255,21 @@ tick(struct spawn *spawn, struct zygote *zygote, int64_t now)
 		zygote_end(spawn, zygote, true);
 		return -1;
 	}
-	bool busy = zygote->asked != zygote->told;
-	if (busy && zygote->waiting + OUTCOME_MS <= now) {
+	bool busy = zygote->asked != zygote->taken;
+	if (busy && zygote->waiting + TAKEN_MS <= now) {
 		complain(zygote, "it is stuck");
 		zygote_end(spawn, zygote, false);
 		return -1;
 	}
-	if (!busy && zygote->used + nursery->max_idle <= now) {
+	/* What it forked last ends with it until that is a kernel. */
+	int64_t stays = succeeded(spawn, zygote) ? ENTER_MS : nursery->max_idle;
+	if (!busy && zygote->used + stays <= now) {
 		zygote_end(spawn, zygote, false);
 		return -1;
 	}
 	if ((zygote->asked >= nursery->max_forks || zygote->born + nursery->max_age <= now) && !replaced(spawn, zygote))
 		begin(spawn, zygote->image, zygote->preload);
-	return busy ? zygote->waiting + OUTCOME_MS : zygote->used + nursery->max_idle;
+	return busy ? zygote->waiting + TAKEN_MS : zygote->used + stays;
 }
 
 int

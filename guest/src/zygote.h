@@ -23,12 +23,12 @@ struct zygote {
 	char preload[PRELOAD_MAX];
 	char image[HOST_PATH_MAX];
 	int box;	  /* its template */
-	int control;	  /* requests and their outcomes; its end is the zygote's */
+	int control;	  /* requests, and what becomes of them; its end is the zygote's */
 	int life;	  /* the holder ends the zygote when this is closed */
 	int64_t deadline; /* MOVING_IN and WARMING: ready by then; BROKEN: tried again after it */
 	int64_t born, used;
-	int64_t waiting; /* since when an outcome is awaited */
-	unsigned asked, told;
+	int64_t waiting; /* since when one is awaited that takes the next request */
+	unsigned asked, taken, failed;
 };
 
 /* The parent of a zygote and reaper of the keepers it leaves behind: see zygote_start.c. */

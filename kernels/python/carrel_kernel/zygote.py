@@ -169,6 +169,8 @@ def serve(preload):
             word = hear(heard)
         if word != TAKEN:
             os._exit(0)
+        # Not when the fork has got somewhere: how long that takes is up to whoever has the sandbox.
+        control.send(b"T")
         stand_back(waits, heard)
 
 
@@ -382,7 +384,8 @@ def start(control, tell, over, request, streams, user, zygote):
             become_kernel(request, user)
         os.write(tell, over)
         os.read(gone, 1)
-        control.send(b"D" + problem)
+        if problem:
+            control.send(b"D" + problem)
         if kernel > 0:
             os.set_inheritable(streams[4], True)
             os.execve(KEEPER, ["guest", "keeper", str(streams[4]), str(kernel)], {})

@@ -255,6 +255,27 @@ final class ForkIT extends MachineTests {
         .isTrue();
   }
 
+  /** How long it takes is up to whoever has the sandbox; the zygote is everybody's. */
+  @Test
+  void forkThatGetsNoProcessorTakesItsTimeAndNobodysZygote() {
+    WarmKernel.in(start(), Preload.PLAIN).close();
+    ProcessHandle zygote = zygote();
+    var limits = new Limits(DataSize.ofMebibytes(96), 0.05, 64, DataSize.ofMebibytes(16), 1024);
+    Machine slow = start(withLimits(limits));
+    long begin = System.nanoTime();
+    shell(
+        slow,
+        "for i in $(seq 20); do timeout 6 sh -c 'while :; do :; done' > /dev/null 2>&1 & done");
+
+    WarmKernel kernel = WarmKernel.in(slow, Preload.PLAIN);
+
+    assertThat(Duration.ofNanos(System.nanoTime() - begin))
+        .as("positive control: longer than a zygote may take for a request")
+        .isGreaterThan(Duration.ofSeconds(2));
+    assertThat(kernel.run("print(1)")).isEqualTo("1\n");
+    assertThat(zygote().pid()).isEqualTo(zygote.pid());
+  }
+
   @Test
   void destroyDoesNotWaitForKernels() {
     Machine machine = start();

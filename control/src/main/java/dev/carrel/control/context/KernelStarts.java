@@ -112,6 +112,10 @@ final class KernelStarts {
       kernel.awaitReady(FORK_PATIENCE, command);
       return kernel;
     } catch (SandboxException e) {
+      if (kernel == null) {
+        // It may be on its way all the same, and nobody would ever hear of it.
+        sandbox.endUnheard(wanted.exec());
+      }
       // One that has greeted too late may have run what it was sent: another must not run it too.
       boolean late = first != null && kernel != null && kernel.greeting() != null;
       if (e.code() == ErrorCode.GUEST_LOST || late) {

@@ -265,11 +265,16 @@ public final class RunningSandbox {
       return guest.exec(id, request);
     } catch (SandboxException e) {
       if (e.code() == ErrorCode.GUEST_LOST) {
-        // Not on this thread, which may be interrupted: such a one reaches no guest.
-        Thread.ofVirtual().name(id + "-end").start(() -> whenAwake(() -> end(id)));
+        endUnheard(id);
       }
       throw e;
     }
+  }
+
+  /** Ends what may run though its answer was lost, once the sandbox can be told; never waits. */
+  public void endUnheard(ExecId id) {
+    // Not on this thread, which may be interrupted: such a one reaches no guest.
+    Thread.ofVirtual().name(id + "-end").start(() -> whenAwake(() -> end(id)));
   }
 
   private void end(ExecId id) {

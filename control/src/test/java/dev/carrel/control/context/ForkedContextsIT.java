@@ -3,15 +3,22 @@ package dev.carrel.control.context;
 import static dev.carrel.control.ControlFixture.ALICE;
 import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.carrel.control.ChangedMachines;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
+import dev.carrel.guest.Guest;
 import dev.carrel.spi.Language;
 import dev.carrel.spi.Preload;
+import dev.carrel.spi.SandboxException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,6 +68,40 @@ final class ForkedContextsIT {
       assertThat(result.stdout().totalBytes()).isEqualTo(200_001);
       assertThat(result.result()).isNotNull();
     }
+  }
+
+  /** Who leaves between the fork and the first word with it. */
+  @Test
+  void aForkThatNobodyJoinedIsEnded() throws Exception {
+    fixture.close();
+    var leaving = new AtomicReference<@Nullable Thread>();
+    var armed = new AtomicBoolean();
+    fixture =
+        new ControlFixture(
+            "native",
+            settings -> settings,
+            engine ->
+                ChangedMachines.of(
+                    engine,
+                    (_, method) -> {
+                      Thread here = Thread.currentThread();
+                      if (method.equals("fork") && armed.getAndSet(false)) {
+                        leaving.set(here);
+                      } else if (method.equals("openGuest") && leaving.compareAndSet(here, null)) {
+                        here.interrupt();
+                      }
+                    }));
+    awaitZygote(sandbox(), null);
+    Sandbox sandbox = sandbox();
+    armed.set(true);
+    var asked = new FutureTask<>(() -> create(sandbox, Map.of(), null));
+    Thread.ofVirtual().start(asked);
+
+    assertThatThrownBy(asked::get).hasCauseInstanceOf(SandboxException.class);
+    assertThat(leaving).as("positive control: it left there").hasNullValue();
+    Guest guest = fixture.control().sandboxes().requireRunning(ALICE, sandbox.id()).guest();
+    eventually(() -> guest.list().isEmpty());
+    assertThat(fixture.control().contexts().list(ALICE, sandbox.id())).isEmpty();
   }
 
   @Test

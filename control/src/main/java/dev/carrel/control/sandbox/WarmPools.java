@@ -18,6 +18,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,13 +59,15 @@ public final class WarmPools implements AutoCloseable {
     for (PoolSettings.Pool pool : settings.pools()) {
       try {
         String engine = maker.engine(pool);
-        var made = new WarmPool(pool, engine);
-        pools.put(new Key(engine, pool.image()), made);
-        telemetry.gauge("pool_idle", "image", pool.image(), () -> made.status().idle());
-        telemetry.gauge("pool_target", "image", pool.image(), () -> made.status().target());
+        pools.put(new Key(engine, pool.image()), new WarmPool(pool, engine));
       } catch (SandboxException e) {
         LOG.warn("there is no pool of image {}: {}", pool.image(), e.message());
       }
+    }
+    // Once for each image: whoever reads metrics takes none of them when one comes twice.
+    for (String image : images()) {
+      telemetry.gauge("pool_idle", "image", image, () -> sum(image, PoolStatus::idle));
+      telemetry.gauge("pool_target", "image", image, () -> sum(image, PoolStatus::target));
     }
     telemetry.gauge("pool_ahead", "state", "idle", this::ahead);
   }
@@ -369,6 +372,14 @@ public final class WarmPools implements AutoCloseable {
     return pools.values().stream()
         .filter(WarmPool::isByItself)
         .mapToLong(pool -> pool.status().idle())
+        .sum();
+  }
+
+  private long sum(String image, ToLongFunction<PoolStatus> value) {
+    return pools.values().stream()
+        .filter(pool -> !pool.isByItself() && pool.settings().image().equals(image))
+        .map(WarmPool::status)
+        .mapToLong(value)
         .sum();
   }
 

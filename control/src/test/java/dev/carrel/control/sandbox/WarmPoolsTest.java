@@ -101,6 +101,23 @@ final class WarmPoolsTest {
     }
   }
 
+  @Test
+  void aMetricComesOnceForAnImageThatHasPoolsOnTwoEngines() {
+    var maker = new FailingMaker();
+    var telemetry = new Telemetry();
+    var one = new PoolSettings.Pool("host", "one", 1, 2, Set.of());
+    var two = new PoolSettings.Pool("host", "two", 3, 4, Set.of());
+    PoolSettings settings = PoolSettings.defaults().withPools(List.of(one, two));
+    try (var pools = new WarmPools(settings, maker, telemetry)) {
+      assertThat(pools.status()).hasSize(2);
+
+      assertThat(telemetry.gauges())
+          .filteredOn(gauge -> gauge.name().equals("pool_target"))
+          .singleElement()
+          .satisfies(gauge -> assertThat(gauge.value().getAsLong()).isEqualTo(4));
+    }
+  }
+
   private static void createTwo(WarmPools pools, String image, Duration took) {
     createOne(pools, image, took);
     createOne(pools, image, took);
@@ -123,7 +140,7 @@ final class WarmPoolsTest {
 
     @Override
     public String engine(PoolSettings.Pool pool) {
-      return "none";
+      return pool.engine() == null ? "none" : pool.engine();
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -24,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A number of places and a bounded line of those who wait for one. Tenants take turns; within a
  * tenant the first to come is the first to go. Nobody passes a line: who comes while others wait
- * waits too. As long as nobody waits, to come and to go is one compare-and-set each.
+ * waits too. When the line is full, the tenant that waits with most gives way to one with fewer. As
+ * long as nobody waits, to come and to go is one compare-and-set each.
  */
 public final class Line {
   private static final Duration TELL_EVERY = Duration.ofSeconds(1);
@@ -181,6 +183,9 @@ public final class Line {
         }
         waiter.turn.await(Math.min(left, TELL_EVERY.toNanos()), TimeUnit.NANOSECONDS);
       }
+      if (waiter.sentAway) {
+        throw full();
+      }
       admitted = true;
       Duration waited = Duration.ofNanos(System.nanoTime() - begin);
       telemetry.time(kind.waitMeter(), waited);
@@ -195,13 +200,8 @@ public final class Line {
   private void join(Waiter waiter) {
     lock.lock();
     try {
-      if (waiting.get() >= maxWaiting) {
-        telemetry.count(kind.refusedMeter());
-        throw new SandboxException(
-                ErrorCode.LIMIT_REACHED,
-                "%d %s run and %d wait, the most that may"
-                    .formatted(running.get(), kind.plural(), waiting.get()))
-            .withHint("try again in a moment, or raise queue.max-waiting");
+      if (waiting.get() >= maxWaiting && !makeRoom(waiter.tenant)) {
+        throw full();
       }
       TenantLine line = tenants.get(waiter.tenant);
       if (line == null) {
@@ -220,9 +220,40 @@ public final class Line {
     }
   }
 
+  /**
+   * Sends away the last of the tenant that waits with most, when that is more than this one would
+   * have: nobody fills the line for all.
+   */
+  private boolean makeRoom(String tenant) {
+    TenantLine own = tenants.get(tenant);
+    int wanted = own == null ? 1 : own.waiters.size() + 1;
+    TenantLine longest =
+        turns.stream().max(Comparator.comparingInt(line -> line.waiters.size())).orElse(null);
+    if (longest == null || longest.waiters.size() <= wanted) {
+      return false;
+    }
+    Waiter last = longest.waiters.removeLast();
+    waiting.decrementAndGet();
+    last.sentAway = true;
+    last.turn.countDown();
+    return true;
+  }
+
+  private SandboxException full() {
+    telemetry.count(kind.refusedMeter());
+    return new SandboxException(
+            ErrorCode.LIMIT_REACHED,
+            "%d %s run and %d wait, the most that may"
+                .formatted(running.get(), kind.plural(), waiting.get()))
+        .withHint("try again in a moment, or raise queue.max-waiting");
+  }
+
   private void leave(Waiter waiter) {
     lock.lock();
     try {
+      if (waiter.sentAway) {
+        return;
+      }
       if (waiter.turn.getCount() > 0) {
         TenantLine line = Objects.requireNonNull(tenants.get(waiter.tenant));
         line.waiters.remove(waiter);
@@ -317,7 +348,10 @@ public final class Line {
     final String tenant;
     final @Nullable SandboxId sandbox;
     final Instant since;
+    // It goes on: because it is its turn, or because it was sent away.
     final CountDownLatch turn = new CountDownLatch(1);
+    // Set before the latch opens.
+    volatile boolean sentAway;
 
     Waiter(String tenant, @Nullable SandboxId sandbox, Instant since) {
       this.tenant = tenant;

@@ -2,6 +2,7 @@ package dev.carrel.control.admission;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.engine.testkit.Eventually;
@@ -15,6 +16,7 @@ import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -84,6 +86,52 @@ final class LineTest {
     assertThat(telemetry.snapshot())
         .hasEntrySatisfying(
             "queue_refused_executions", refused -> assertThat(refused.count()).isEqualTo(1));
+  }
+
+  @Test
+  void aTenantThatFillsTheLineGivesWayToOthers() throws Exception {
+    try (Place _ = enter("x", LONG);
+        Place _ = enter("x", LONG)) {
+      List<FutureTask<Void>> flood = wait("a", 6);
+      FutureTask<Void> other = wait("b", 1).getFirst();
+
+      assertThatThrownBy(flood.getLast()::get)
+          .as("the last to come")
+          .hasCauseInstanceOf(SandboxException.class)
+          .hasMessageContaining("the most that may");
+      assertThat(positions("a")).containsExactly(1, 3, 4, 5, 6);
+      assertThat(positions("b")).containsExactly(2);
+      assertThatExceptionOfType(SandboxException.class)
+          .isThrownBy(() -> enter("a", LONG))
+          .matches(e -> e.code() == ErrorCode.LIMIT_REACHED);
+
+      line.resize(9, 6);
+      other.get();
+      for (FutureTask<Void> one : flood.subList(0, 5)) {
+        one.get();
+      }
+      assertThat(line.running()).isEqualTo(2);
+      assertThat(line.waiting()).isZero();
+    }
+    assertThat(line.running()).isZero();
+  }
+
+  /** So many that come one after the other, and go as soon as it is their turn. */
+  private List<FutureTask<Void>> wait(String tenant, int count) {
+    var tasks = new ArrayList<FutureTask<Void>>();
+    for (int i = 1; i <= count; i++) {
+      var task =
+          new FutureTask<Void>(
+              () -> {
+                enter(tenant, LONG).close();
+                return null;
+              });
+      Thread.ofVirtual().start(task);
+      tasks.add(task);
+      int now = i;
+      Eventually.holds("it waits", LONG, () -> positions(tenant).size() == now || task.isDone());
+    }
+    return tasks;
   }
 
   @Test

@@ -10,16 +10,17 @@ import dev.carrel.spi.SandboxId;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The lines of this server: one for creates, one for commands and code. Safe for many threads. */
 public final class Queue implements SandboxListener {
   private static final Duration BETWEEN_NEWS = Duration.ofMillis(100);
+  private static final int MANY = 1000;
 
   private final Events events;
-  private final AtomicLong told = new AtomicLong(System.nanoTime() - BETWEEN_NEWS.toNanos());
+  private final Map<String, Long> told = new ConcurrentHashMap<>();
   private final Line creates;
   private final Line executions;
   private final Consumer<SandboxId> toll;
@@ -110,11 +111,17 @@ public final class Queue implements SandboxListener {
     }
   }
 
-  // A storm of refusals must not become a storm of news.
+  // A storm of refusals must not become a storm of news, nor one tenant's hide another's.
   private void tellRefused(Line line, String tenant, @Nullable SandboxId sandbox) {
     long now = System.nanoTime();
-    long before = told.get();
-    if (now - before >= BETWEEN_NEWS.toNanos() && told.compareAndSet(before, now)) {
+    if (told.size() > MANY) {
+      told.values().removeIf(at -> now - at >= BETWEEN_NEWS.toNanos());
+    }
+    Long last =
+        told.compute(
+            tenant,
+            (_, at) -> at == null || now - at >= BETWEEN_NEWS.toNanos() ? Long.valueOf(now) : at);
+    if (last == now) {
       events.tell(
           tenant,
           "",

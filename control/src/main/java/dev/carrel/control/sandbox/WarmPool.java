@@ -28,6 +28,8 @@ final class WarmPool {
   // Who makes a sandbox this long after another makes a series of them.
   private static final Duration SERIES = Duration.ofSeconds(2);
   private static final Duration QUICK = Duration.ofMillis(100);
+  // An engine that cannot costs one box in that time.
+  private static final Duration RIGID = Duration.ofMinutes(10);
   // A pool with less than this part of its target is filled whatever goes on.
   private static final int LOW = 4;
 
@@ -41,7 +43,7 @@ final class WarmPool {
   private final LongAdder misses = new LongAdder();
   private final AtomicLong lastClaim;
   private volatile boolean quick;
-  private volatile boolean rigid;
+  private volatile long rigidUntil = System.nanoTime();
   private long lastTurn;
   private volatile long restsUntil = System.nanoTime();
 
@@ -110,13 +112,13 @@ final class WarmPool {
     target.updateAndGet(now -> Math.min(settings.max(), Math.max(least, now * 2)));
   }
 
-  /** Its engine cannot change the limits of a box. */
+  /** Its engine could not change the limits of a box; it may have been busy. */
   void setRigid() {
-    rigid = true;
+    rigidUntil = System.nanoTime() + RIGID.toNanos();
   }
 
   boolean isRigid() {
-    return rigid;
+    return rigidUntil - System.nanoTime() > 0;
   }
 
   /** What a sandbox of this image began with. */

@@ -204,11 +204,16 @@ public final class WarmPools implements AutoCloseable {
 
   /** For a box that was claimed and never given to anybody. */
   void giveBack(WarmPool.Box box) {
-    WarmPool pool = pools.get(Key.of(box.sandbox().row()));
+    Key key = Key.of(box.sandbox().row());
+    WarmPool pool = pools.get(key);
     if (pool == null || closed || !enabled || box.era() != era.get()) {
       discardLater(box.sandbox());
-    } else {
-      pool.add(box);
+      return;
+    }
+    pool.add(box);
+    if (closed || pools.get(key) != pool) {
+      // Closed or forgotten at the same moment: nobody else would look into it again.
+      pool.drain().forEach(this::discardLater);
     }
   }
 

@@ -120,8 +120,10 @@ final class Births {
               try {
                 return new Sandboxes.Obtained(comeBack(existing.id()), false);
               } catch (SandboxException e) {
-                // Deleted while we came: then the key is free again.
-                if (e.code() != ErrorCode.SANDBOX_NOT_FOUND || attempt == ATTEMPTS) {
+                // Deleted while we came, or over with its files: then the key is free again.
+                boolean free =
+                    e.code() == ErrorCode.SANDBOX_NOT_FOUND || e.code() == ErrorCode.SANDBOX_GONE;
+                if (!free || attempt == ATTEMPTS) {
                   throw e;
                 }
               }

@@ -23,9 +23,11 @@ import dev.carrel.spi.SandboxId;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -198,6 +200,31 @@ final class LifeIT {
               e -> e.hint().orElse(""));
     }
     assertThat(sandboxes().create(ALICE, request).id()).isNotEqualTo(sandbox.id());
+  }
+
+  @Test
+  void whoAsksForAKeyWhileItsEphemeralOneStopsGetsAnother() throws Exception {
+    CreateSandbox request =
+        CreateSandbox.defaults()
+            .withSessionKey("brief")
+            .withStorage(CreateSandbox.Storage.EPHEMERAL);
+    Sandbox stopping = sandboxes().create(ALICE, request);
+    var obtained = new CompletableFuture<Sandbox>();
+    try (Turns.Turn _ = sandboxes().life().turn(stopping.id())) {
+      Thread asking =
+          Thread.ofPlatform()
+              .start(
+                  () ->
+                      obtained.completeAsync(
+                          () -> sandboxes().create(ALICE, request), Runnable::run));
+      eventually(
+          () ->
+              Arrays.stream(asking.getStackTrace())
+                  .anyMatch(frame -> frame.getClassName().equals(Turns.class.getName())));
+      sandboxes().stop(ALICE, stopping.id());
+    }
+
+    assertThat(obtained.get(30, TimeUnit.SECONDS).id()).isNotEqualTo(stopping.id());
   }
 
   @Test

@@ -494,7 +494,7 @@ public final class Sandboxes {
 
   /** Finishes what an earlier process began; to be called when all machines are known. */
   void recoverVolumes() {
-    volumeStore.releaseAll();
+    Reserve.forRemoval(volumeStore::releaseAll);
     try {
       sweepVolumes();
     } catch (RuntimeException e) {

@@ -148,6 +148,8 @@ final class WorkspaceVolumes {
         if (store.unowned().contains(volume)) {
           remove(volume.engine(), volume.id());
         }
+      } catch (SandboxException e) {
+        LOG.debug("volume {} is left for later: {}", volume.id(), e.message());
       }
     }
     sweepOrphans(spared, Instant.now());

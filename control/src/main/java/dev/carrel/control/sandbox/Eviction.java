@@ -9,7 +9,8 @@ import java.util.stream.Stream;
 
 /**
  * Makes room for a new sandbox where the operator allows it: stops the one that was idle for
- * longest. Never one that is busy or being changed, and never one whose files would be lost.
+ * longest. Never one that is busy, works by itself or is being changed, and never one whose files
+ * would be lost.
  */
 final class Eviction {
   private final BooleanSupplier allowed;
@@ -45,7 +46,7 @@ final class Eviction {
     return allowed.getAsBoolean()
         ? life.running().stream()
             .filter(sandbox -> tenant.isEmpty() || sandbox.row().tenant().equals(tenant))
-            .filter(sandbox -> sandbox.row().persistent() && !sandbox.busy())
+            .filter(s -> s.row().persistent() && !s.busy() && !s.works())
         : Stream.empty();
   }
 

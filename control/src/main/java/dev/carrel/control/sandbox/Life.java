@@ -289,7 +289,7 @@ final class Life {
   /** Stops it unless somebody has used it since {@code uses} were counted. */
   boolean stopUnused(RunningSandbox live, long uses, Failure why) {
     try (Turn _ = turn(live.id())) {
-      if (running.get(live.id()) != live || live.uses() != uses || live.busy()) {
+      if (running.get(live.id()) != live || live.uses() != uses || live.active()) {
         return false;
       }
       stop(live, why);
@@ -300,7 +300,7 @@ final class Life {
   /** Removes it unless somebody has used it since {@code uses} were counted. */
   void removeUnused(RunningSandbox live, long uses, String cause) {
     try (Turn _ = turn(live.id())) {
-      if (running.get(live.id()) == live && live.uses() == uses && !live.busy()) {
+      if (running.get(live.id()) == live && live.uses() == uses && !live.active()) {
         remove(live.snapshot(), cause);
       }
     }
@@ -314,6 +314,7 @@ final class Life {
         throw Failures.notRunning(store.find(id).orElseThrow(() -> Failures.notFound(id)));
       }
       pause(live, cause);
+      live.touch(); // somebody wants it as it is
       return live.snapshot();
     }
   }

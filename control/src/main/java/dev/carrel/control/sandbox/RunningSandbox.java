@@ -77,6 +77,7 @@ public final class RunningSandbox {
   private volatile boolean ending;
   private volatile boolean paused;
   private volatile boolean discarded;
+  private volatile boolean works;
   private volatile long workedMillis;
   private long sampledMillis;
   private long sampledCpu;
@@ -470,6 +471,11 @@ public final class RunningSandbox {
     return busy.get() > 0;
   }
 
+  /** As {@link #busy}; what was under way when it was paused stands still, and keeps nothing. */
+  boolean active() {
+    return busy() && !paused;
+  }
+
   /** When somebody used it last, or it worked by itself. */
   Instant usedAt() {
     return Instant.ofEpochMilli(Math.max(lastActivityMillis, workedMillis));
@@ -479,7 +485,7 @@ public final class RunningSandbox {
    * Whether its processes have used the CPU or the network lately, though nobody asked; true also
    * until that is known. For one thread, which asks from time to time.
    */
-  boolean works() {
+  boolean sample() {
     long now = life.now().toEpochMilli();
     long elapsed = now - sampledMillis;
     if (elapsed < SAMPLE.toMillis()) {
@@ -493,11 +499,16 @@ public final class RunningSandbox {
     sampledMillis = now;
     sampledCpu = cpu;
     sampledMoved = moved;
-    if (comparable && (talks || used > elapsed * WORK_NANOS_PER_MILLI)) {
+    works = comparable && (talks || used > elapsed * WORK_NANOS_PER_MILLI);
+    if (works) {
       workedMillis = now;
-      return true;
     }
-    return !comparable;
+    return works || !comparable;
+  }
+
+  /** Whether it did by the last {@link #sample}. */
+  boolean works() {
+    return works;
   }
 
   /** Whether this end was not announced yet; from now on it is. */

@@ -1,5 +1,6 @@
 package dev.carrel.control.sandbox;
 
+import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -41,8 +42,8 @@ public final class SandboxWatch implements AutoCloseable {
   private final Supplier<SandboxSettings> settings;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
-  // Ends that wait for somebody who has the sandbox's turn: nobody else waits with them.
-  private final Map<SandboxId, Thread> waiting = new ConcurrentHashMap<>();
+  // Each takes its time, and may wait for whoever has the sandbox's turn: nobody waits with it.
+  private final Map<SandboxId, Thread> ends = new ConcurrentHashMap<>();
   // Those whose engine gave no answer when it was asked about them last.
   private final Set<SandboxId> unanswered = new HashSet<>();
   private @Nullable Thread sweeping;
@@ -70,7 +71,7 @@ public final class SandboxWatch implements AutoCloseable {
         if (sweeping != null) {
           sweeping.join();
         }
-        for (Thread end : waiting.values()) {
+        for (Thread end : ends.values()) {
           // Whoever has the turn may keep it for long; then the end is the next server's to bring.
           boolean _ = end.join(LAST_ENDS);
         }
@@ -104,12 +105,16 @@ public final class SandboxWatch implements AutoCloseable {
     Instant now = life.now();
     life.writeRemains();
     SandboxSettings current = settings.get();
-    var policy = new IdlePolicy(current.stoppedRetention(), current.life().warning());
-    waiting.values().removeIf(end -> !end.isAlive());
-    var silent = new HashSet<String>();
+    var round =
+        new Round(
+            new IdlePolicy(current.stoppedRetention(), current.life().warning()),
+            now,
+            current.life().evictWhenFull(),
+            new HashSet<>());
+    ends.values().removeIf(end -> !end.isAlive());
     for (RunningSandbox sandbox : silentLast()) {
-      if (!waiting.containsKey(sandbox.id()) && !silent.contains(sandbox.row().engine())) {
-        seeTo(sandbox.id(), () -> look(sandbox, policy, now, silent));
+      if (!ends.containsKey(sandbox.id()) && !round.silent.contains(sandbox.row().engine())) {
+        seeTo(sandbox.id(), () -> look(sandbox, round));
       }
     }
     saveCounters();
@@ -135,13 +140,16 @@ public final class SandboxWatch implements AutoCloseable {
 
   /** In its turn, if it has not ended until that comes. */
   private void inTurn(RunningSandbox sandbox, Runnable end) {
+    SandboxId id = sandbox.id();
     Runnable work =
         () -> {
-          if (stop.getCount() > 0 && life.find(sandbox.id()) == sandbox) {
-            seeTo(sandbox.id(), end);
+          try (Turn _ = life.turns().takeAtLast(id)) {
+            if (stop.getCount() > 0 && life.find(id) == sandbox) {
+              seeTo(id, end);
+            }
           }
         };
-    life.turns().run(sandbox.id(), work).ifPresent(thread -> waiting.put(sandbox.id(), thread));
+    ends.put(id, Thread.ofVirtual().name(id + "-end").start(work));
   }
 
   private static void seeTo(SandboxId id, Runnable work) {
@@ -155,14 +163,15 @@ public final class SandboxWatch implements AutoCloseable {
     }
   }
 
-  private void look(RunningSandbox sandbox, IdlePolicy policy, Instant now, Set<String> silent) {
-    if (isDead(sandbox, silent)) {
+  private void look(RunningSandbox sandbox, Round round) {
+    if (isDead(sandbox, round.silent)) {
       inTurn(sandbox, () -> life.died(sandbox));
       return;
     }
     long uses = sandbox.uses();
     Sandbox row = sandbox.row();
-    switch (policy.of(row, sandbox.usedAt(), sandbox.busy(), now)) {
+    boolean works = round.evicts && !sandbox.paused() && sandbox.sample();
+    switch (round.policy.of(row, sandbox.usedAt(), sandbox.active(), round.now)) {
       case IdlePolicy.Verdict.Keep _ -> {}
       case IdlePolicy.Verdict.Warn(Instant end, IdlePolicy.Verdict.End then) -> {
         if (sandbox.announce(end)) {
@@ -170,8 +179,8 @@ public final class SandboxWatch implements AutoCloseable {
         }
       }
       case IdlePolicy.Verdict.End end -> {
-        if (!isIdle(end) || sandbox.paused() || !sandbox.works()) {
-          inTurn(sandbox, () -> endIfDue(sandbox, policy, uses));
+        if (!isIdle(end) || sandbox.paused() || !(round.evicts ? works : sandbox.sample())) {
+          inTurn(sandbox, () -> endIfDue(sandbox, round.policy, uses));
         }
       }
     }
@@ -201,7 +210,7 @@ public final class SandboxWatch implements AutoCloseable {
 
   /** Whoever had its turn before may have put its end off. */
   private void endIfDue(RunningSandbox sandbox, IdlePolicy policy, long uses) {
-    if (policy.of(sandbox.row(), sandbox.usedAt(), sandbox.busy(), life.now())
+    if (policy.of(sandbox.row(), sandbox.usedAt(), sandbox.active(), life.now())
         instanceof IdlePolicy.Verdict.End end) {
       end(sandbox, uses, end.how(), end.why(), isIdle(end));
     }
@@ -264,8 +273,8 @@ public final class SandboxWatch implements AutoCloseable {
         .destroyed()
         .forEach(
             row -> seeTo(row.id(), () -> Reserve.forRemoval(() -> life.remove(row, "retention"))));
-    store.forgetDeleted(now.minus(DELETED_RETENTION));
     Reserve.forRemoval(sandboxes::sweepVolumes);
+    Reserve.forRemoval(() -> store.forgetDeleted(now.minus(DELETED_RETENTION)));
   }
 
   /** Tells of those that are removed soon; of each once. */
@@ -287,4 +296,13 @@ public final class SandboxWatch implements AutoCloseable {
       }
     }
   }
+
+  /**
+   * One look at all of them.
+   *
+   * @param evicts whether one that works by itself is to be known before it is due to end: others
+   *     may need its place
+   * @param silent engines that took their time to fail in it
+   */
+  private record Round(IdlePolicy policy, Instant now, boolean evicts, Set<String> silent) {}
 }

@@ -182,6 +182,76 @@ final class ExpiryIT {
   }
 
   @Test
+  void whatWasUnderWayWhenItWasPausedDoesNotKeepItForEver() throws Exception {
+    var later = new AtomicReference<>(Duration.ZERO);
+    InstantSource clock = SteadyClock.system();
+    try (var fixture = fixture("native", USUAL, () -> clock.instant().plus(later.get()))) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox working =
+          sandboxes.create(
+              ALICE,
+              CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(60, OnIdle.STOP)));
+      fixture
+          .control()
+          .execs()
+          .start(ALICE, working.id(), ExecStart.of(Command.of("sleep", "999")).inBackground());
+      later.set(Duration.ofDays(3));
+      awaitLook(fixture);
+      assertThat(status(fixture, working)).isEqualTo(SandboxStatus.RUNNING);
+
+      // Its time begins with the pause, not with the last call.
+      sandboxes.pause(ALICE, working.id());
+      later.set(Duration.ofDays(3).plusHours(23));
+      awaitLook(fixture);
+      assertThat(status(fixture, working)).isEqualTo(SandboxStatus.PAUSED);
+
+      later.set(Duration.ofDays(5));
+      eventually(() -> status(fixture, working) == SandboxStatus.STOPPED);
+    }
+  }
+
+  /** Until all that are due by now have ended. */
+  private static void awaitLook(ControlFixture fixture) throws Exception {
+    Sandboxes sandboxes = fixture.control().sandboxes();
+    Sandbox witness =
+        sandboxes.create(
+            ALICE,
+            CreateSandbox.defaults().withExpiry(CreateSandbox.Expiry.idle(1, OnIdle.DESTROY)));
+    eventually(() -> sandboxes.find(witness.id()).isEmpty());
+  }
+
+  @Test
+  void oneThatTakesItsTimeToEndKeepsNoOtherFromItsEnd() throws Exception {
+    var grace = Duration.ofSeconds(8);
+    try (var fixture =
+        fixture("native", with(grace, false, USUAL.onShutdown()), SteadyClock.system())) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      CreateSandbox brief =
+          CreateSandbox.defaults().withExpiry(new CreateSandbox.Expiry(0L, null, 2L));
+      var stubborn = new ArrayList<Sandbox>();
+      for (int i = 0; i < 3; i++) {
+        Sandbox sandbox = sandboxes.create(ALICE, brief);
+        fixture
+            .control()
+            .execs()
+            .start(
+                ALICE,
+                sandbox.id(),
+                ExecStart.of(Command.shell("trap '' TERM; sleep 99; sleep 99")).inBackground());
+        stubborn.add(sandbox);
+      }
+      eventually(
+          () -> stubborn.stream().allMatch(s -> status(fixture, s) == SandboxStatus.STOPPED));
+      List<Instant> ends =
+          stubborn.stream()
+              .map(s -> sandboxes.journal(ALICE, s.id()).getLast().at())
+              .sorted()
+              .toList();
+      assertThat(Duration.between(ends.getFirst(), ends.getLast())).isLessThan(grace);
+    }
+  }
+
+  @Test
   void theRemovalOfWhatHasEndedIsToldAndCanBePutOff() throws Exception {
     var later = new AtomicReference<>(Duration.ZERO);
     InstantSource clock = SteadyClock.system();
@@ -288,6 +358,32 @@ final class ExpiryIT {
   }
 
   @Test
+  void oneThatWorksByItselfMakesNoRoom() throws Exception {
+    try (var fixture =
+        fixture("native", with(true, LifeSettings.OnShutdown.KEEP), SteadyClock.system())) {
+      Sandboxes sandboxes = fixture.control().sandboxes();
+      Sandbox working = fixture.sandbox();
+      fixture
+          .control()
+          .execs()
+          .run(
+              ALICE,
+              working.id(),
+              ExecStart.of(Command.shell("nohup sh -c 'while :; do :; done' >/dev/null 2>&1 &")));
+      Sandbox idle = fixture.sandbox();
+      Sandbox last = fixture.sandbox();
+      RunningSandbox live = sandboxes.running(working.id()).orElseThrow();
+      eventually(live::works);
+
+      fixture.sandbox();
+
+      assertThat(status(fixture, working)).isEqualTo(SandboxStatus.RUNNING);
+      assertThat(status(fixture, idle)).isEqualTo(SandboxStatus.STOPPED);
+      assertThat(status(fixture, last)).isEqualTo(SandboxStatus.RUNNING);
+    }
+  }
+
+  @Test
   void aServerThatEndsStopsItsSandboxesWhereThatIsThePolicy() throws Exception {
     try (var fixture = fixture(with(false, LifeSettings.OnShutdown.STOP))) {
       Sandbox sandbox = fixture.sandbox();
@@ -305,9 +401,14 @@ final class ExpiryIT {
   }
 
   private static LifeSettings with(boolean evict, LifeSettings.OnShutdown onShutdown) {
+    return with(Duration.ofMillis(200), evict, onShutdown);
+  }
+
+  private static LifeSettings with(
+      Duration stopGrace, boolean evict, LifeSettings.OnShutdown onShutdown) {
     return new LifeSettings(
         USUAL.startTimeout(),
-        Duration.ofMillis(200),
+        stopGrace,
         USUAL.maxLife(),
         USUAL.warning(),
         evict,

@@ -1,6 +1,7 @@
 package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.Turns.Turn;
+import dev.carrel.control.store.Reserve;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -53,7 +54,7 @@ final class Remains {
     try {
       Bounded.run("end of " + live.id(), grace.plus(END_LIMIT), () -> live.destroy(grace));
       listeners.forEach(listener -> tell(listener, live.id()));
-      volumes.release(live.row());
+      Reserve.forRemoval(() -> volumes.release(live.row()));
     } catch (RuntimeException e) {
       // The next attempt does all of it again.
       LOG.warn("the machine of sandbox {} has not ended yet: {}", live.id(), e.toString());

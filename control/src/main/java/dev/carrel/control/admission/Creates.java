@@ -4,6 +4,7 @@ import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
+import dev.carrel.control.sandbox.Namespace;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.control.sandbox.Sandboxes;
 import dev.carrel.control.telemetry.Telemetry;
@@ -189,7 +190,8 @@ public final class Creates {
   private Created obtain(
       Caller caller, CreateSandbox request, Function<SandboxId, Runnable> about, Runnable begun)
       throws InterruptedException {
-    try (Place place = queue.enterCreate(caller.tenant(), Waiting.UNSEEN)) {
+    try (Place place =
+        queue.enterCreate(caller.tenant(), Namespace.of(request.namespace()), Waiting.UNSEEN)) {
       begun.run();
       Sandboxes.Obtained obtained = sandboxes.obtain(caller, request, about);
       return new Created(obtained.sandbox(), obtained.made(), false, place.waited());

@@ -2,6 +2,7 @@ package dev.carrel.control.admission;
 
 import dev.carrel.control.event.Event;
 import dev.carrel.control.event.Events;
+import dev.carrel.control.sandbox.RunningSandbox;
 import dev.carrel.control.sandbox.SandboxListener;
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.Command;
@@ -53,8 +54,9 @@ public final class Queue implements SandboxListener {
   }
 
   /** A place for making a sandbox. */
-  public Place enterCreate(String tenant, Waiting waiting) throws InterruptedException {
-    return enter(creates, tenant, null, maxWait, waiting);
+  public Place enterCreate(String tenant, String namespace, Waiting waiting)
+      throws InterruptedException {
+    return enter(creates, tenant, namespace, null, maxWait, waiting);
   }
 
   /**
@@ -63,13 +65,13 @@ public final class Queue implements SandboxListener {
    * @param timeout of what is to run, which the waiting is a part of
    */
   public Place enterExecution(
-      String tenant, SandboxId sandbox, @Nullable Duration timeout, Waiting waiting)
+      String tenant, RunningSandbox sandbox, @Nullable Duration timeout, Waiting waiting)
       throws InterruptedException {
     Duration patience = timeout == null || timeout.compareTo(maxWait) > 0 ? maxWait : timeout;
-    Place place = enter(executions, tenant, sandbox, patience, waiting);
+    Place place = enter(executions, tenant, sandbox.namespace(), sandbox.id(), patience, waiting);
     boolean paid = false;
     try {
-      toll.accept(sandbox);
+      toll.accept(sandbox.id());
       paid = true;
       return place;
     } finally {
@@ -101,18 +103,24 @@ public final class Queue implements SandboxListener {
   }
 
   private Place enter(
-      Line line, String tenant, @Nullable SandboxId sandbox, Duration patience, Waiting waiting)
+      Line line,
+      String tenant,
+      String namespace,
+      @Nullable SandboxId sandbox,
+      Duration patience,
+      Waiting waiting)
       throws InterruptedException {
     try {
       return line.enter(tenant, sandbox, patience, waiting);
     } catch (SandboxException e) {
-      tellRefused(line, tenant, sandbox);
+      tellRefused(line, tenant, namespace, sandbox);
       throw e;
     }
   }
 
   // A storm of refusals must not become a storm of news, nor one tenant's hide another's.
-  private void tellRefused(Line line, String tenant, @Nullable SandboxId sandbox) {
+  private void tellRefused(
+      Line line, String tenant, String namespace, @Nullable SandboxId sandbox) {
     long now = System.nanoTime();
     if (told.size() > MANY) {
       told.values().removeIf(at -> now - at >= BETWEEN_NEWS.toNanos());
@@ -124,7 +132,7 @@ public final class Queue implements SandboxListener {
     if (last == now) {
       events.tell(
           tenant,
-          "",
+          namespace,
           Event.QUEUE_BACKPRESSURE,
           sandbox,
           Map.of("kind", line.kind().wireName(), "waiting", String.valueOf(line.waiting())));

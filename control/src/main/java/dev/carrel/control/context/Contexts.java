@@ -340,12 +340,12 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       throws InterruptedException {
     long asked = System.nanoTime();
     Duration timeout = settings.check(request);
-    sandboxes.requireRunning(caller, sandbox);
+    RunningSandbox found = sandboxes.requireRunning(caller, sandbox);
     LiveContext context = takeTurn(sandbox, request);
     boolean begun = false;
     // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
     try (RunningSandbox.Use _ = sandboxes.requireRunning(caller, sandbox).use();
-        Place place = queue.enterExecution(caller.tenant(), sandbox, timeout, waiting)) {
+        Place place = queue.enterExecution(caller.tenant(), found, timeout, waiting)) {
       RunningSandbox running = sandboxes.requireRunning(caller, sandbox); // paused or new by now
       Duration queued = Duration.ofNanos(System.nanoTime() - asked);
       if (events != null) {

@@ -101,8 +101,7 @@ final class ExecStarter {
     RunningSandbox sandbox;
     LiveExec live;
     try (RunningSandbox.Use _ = found.use();
-        Place place =
-            queue.enterExecution(caller.tenant(), found.id(), command.timeout(), waiting)) {
+        Place place = queue.enterExecution(caller.tenant(), found, command.timeout(), waiting)) {
       // It may have been paused, or have begun anew, while this waited.
       sandbox = sandboxes.requireRunning(caller, found.id());
       if (!sandbox.equals(found)) {

@@ -1,6 +1,7 @@
 package dev.carrel.control.admission;
 
 import static dev.carrel.control.ControlFixture.ALICE;
+import static dev.carrel.control.ControlFixture.MALLORY;
 import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -8,10 +9,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.context.CodeResult;
 import dev.carrel.control.context.ExecuteCode;
+import dev.carrel.control.event.Event;
+import dev.carrel.control.event.EventFilter;
 import dev.carrel.control.exec.ExecResult;
 import dev.carrel.control.exec.ExecStart;
 import dev.carrel.control.exec.ExecStream;
 import dev.carrel.control.idempotency.RequestKey;
+import dev.carrel.control.sandbox.Caller;
 import dev.carrel.control.sandbox.CreateSandbox;
 import dev.carrel.control.sandbox.Sandbox;
 import dev.carrel.spi.Command;
@@ -23,6 +27,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
@@ -158,11 +163,53 @@ final class QueueIT {
       assertThatExceptionOfType(SandboxException.class)
           .isThrownBy(() -> run(Command.of("true")))
           .matches(e -> e.code() == ErrorCode.LIMIT_REACHED);
+      assertThat(backpressure(ALICE))
+          .singleElement()
+          .returns(sandbox, Event::sandbox)
+          .returns("default", Event::namespace)
+          .satisfies(event -> assertThat(event.details()).containsEntry("waiting", "2"));
       end(first);
       for (FutureTask<ExecResult> one : waiting) {
         assertThat(one.get().exitCode()).isZero();
       }
     }
+  }
+
+  @Test
+  void aStormOfOneTenantsRefusalsHidesNoOthers() throws Exception {
+    SandboxId others = fixture.control().sandboxes().create(MALLORY, CreateSandbox.defaults()).id();
+    // It has as much as Mallory, who therefore may not have its place in the line.
+    try (ExecStream first = start(Command.of("sleep", "1000"))) {
+      first.next();
+      FutureTask<ExecResult> waiting = begin(() -> run(Command.of("true")));
+      eventually(() -> execution().waiting() == 1);
+      FutureTask<ExecResult> other = begin(() -> runAsMallory(others));
+      eventually(() -> execution().waiting() == 2);
+      for (int i = 0; i < 20; i++) {
+        assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> run(Command.of("true")));
+      }
+      assertThatExceptionOfType(SandboxException.class).isThrownBy(() -> runAsMallory(others));
+
+      assertThat(backpressure(ALICE)).hasSizeBetween(1, 19);
+      assertThat(backpressure(MALLORY)).hasSize(1);
+      end(first);
+      assertThat(waiting.get().exitCode()).isZero();
+      assertThat(other.get().exitCode()).isZero();
+    }
+  }
+
+  private ExecResult runAsMallory(SandboxId others) throws InterruptedException {
+    return fixture.control().execs().run(MALLORY, others, ExecStart.of(Command.of("true")));
+  }
+
+  private List<Event> backpressure(Caller caller) {
+    return fixture
+        .control()
+        .sandboxes()
+        .recentEvents(
+            caller,
+            EventFilter.of(caller.tenant()).withKinds(Set.of(Event.QUEUE_BACKPRESSURE)),
+            100);
   }
 
   @Test

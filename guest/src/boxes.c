@@ -501,7 +501,8 @@ is_foreign(const char *folder)
 		return false;
 	for (struct dirent *entry; !foreign && (entry = readdir(entries)) != NULL;)
 		foreign = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		          strcmp(entry->d_name, "guest.sock") != 0 && strcmp(entry->d_name, "state.new") != 0;
+		          strcmp(entry->d_name, "guest.sock") != 0 && strcmp(entry->d_name, "state.new") != 0
+		          && strcmp(entry->d_name, "state") != 0; /* one that a crash of the host left empty */
 	closedir(entries);
 	return foreign;
 }
@@ -551,6 +552,10 @@ adopt(struct spawn *spawn, const char *id)
 			cgroup_kill(&details->groups);
 		boxes_destroy(spawn, index);
 	} else {
+		/* The registry may be another one by now: a user's goes with his last login. */
+		if (spawn->ids.map != MAP_SINGLE && box->slot >= 0 && !id_pool_keep(&spawn->ids, box->slot, spawn->run, box->id))
+			fprintf(stderr, "carrel: somebody else has the ids of %s too\n", box->id);
+		cgroup_limits_now(&details->groups, &details->limits);
 		boxes_refreeze(spawn, index);
 	}
 }

@@ -115,6 +115,9 @@ int cgroup_write(int directory, const char *name, const char *text);
 int cgroup_write_int(int directory, const char *name, int64_t value);
 const struct hierarchy *cgroup_carrier(const struct hierarchies *of, enum controller controller);
 int64_t cgroup_number(const char *folder, const char *name, const char *word);
+
+/* What is in force by now of memory and pids, whatever the record says: a change may have been made and not recorded. */
+void cgroup_limits_now(const struct hierarchies *of, struct limits *limits);
 ssize_t cgroup_read_file(const char *folder, const char *name, char *text, size_t size);
 
 #endif

@@ -84,6 +84,19 @@ change_memory_2(const struct hierarchy *group, int64_t wanted, struct failure *f
 	return write_file(group, "memory.max", wanted) || give_up(failure, KIND_ENGINE, "limits", errno, "%s/memory.max", group->path);
 }
 
+/* As far as it goes: what came in meanwhile may need more than there was before. */
+static void
+put_back(const struct hierarchy *memory, const struct hierarchy *pids, const struct limits *old, const struct limits *limits)
+{
+	struct failure ignored;
+	if (limits->pids != old->pids)
+		write_file(pids, "pids.max", old->pids);
+	if (limits->memory != old->memory && memory->v2)
+		change_memory_2(memory, old->memory, &ignored);
+	else if (limits->memory != old->memory)
+		change_memory_1(memory, limits->memory, old->memory, &ignored);
+}
+
 bool
 cgroup_change(const struct hierarchies *of, const struct limits *old, const struct limits *limits, struct failure *failure)
 {
@@ -98,7 +111,22 @@ cgroup_change(const struct hierarchies *of, const struct limits *old, const stru
 		&& !(memory->v2 ? change_memory_2(memory, limits->memory, failure)
 				: change_memory_1(memory, old->memory, limits->memory, failure)))
 		return false;
-	if (limits->pids != old->pids && !write_file(pids, "pids.max", limits->pids))
-		return give_up(failure, KIND_ENGINE, "limits", errno, "%s/pids.max", pids->path);
-	return limits->cpu == old->cpu || cgroup_limit_cpu(of, limits, failure);
+	bool good = limits->pids == old->pids || write_file(pids, "pids.max", limits->pids)
+		|| give_up(failure, KIND_ENGINE, "limits", errno, "%s/pids.max", pids->path);
+	if (good && (limits->cpu == old->cpu || cgroup_limit_cpu(of, limits, failure)))
+		return true;
+	put_back(memory, pids, old, limits);
+	return false;
+}
+
+void
+cgroup_limits_now(const struct hierarchies *of, struct limits *limits)
+{
+	const struct hierarchy *memory = cgroup_carrier(of, CG_MEMORY), *pids = cgroup_carrier(of, CG_PIDS);
+	int64_t bytes = memory == NULL ? 0 : cgroup_number(memory->path, memory->v2 ? "memory.max" : "memory.limit_in_bytes", "");
+	int64_t most = pids == NULL ? 0 : cgroup_number(pids->path, "pids.max", "");
+	if (bytes > 0 && bytes < INT64_MAX / 2) /* more means that there is none */
+		limits->memory = bytes;
+	if (most > 0)
+		limits->pids = (int)most;
 }

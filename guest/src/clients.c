@@ -304,7 +304,9 @@ boxes_settled(struct spawn *spawn, int index)
 		} else {
 			answer_sandbox(&client->out, box, details);
 		}
-		client_resume(spawn, client);
+		bool created = client->waiting == WAITING_CREATE && !gone;
+		if (!client_resume(spawn, client) && created)
+			boxes_destroy(spawn, index); /* nobody knows that it is there */
 	}
 }
 
@@ -337,12 +339,14 @@ client_job_done(struct spawn *spawn, int index, int box, const struct failure *f
 	client_resume(spawn, client);
 }
 
-void
+bool
 client_resume(struct spawn *spawn, struct client *client)
 {
 	client->waiting = WAITING_NOT;
-	if (!flush(spawn, client) || !handle_frames(spawn, client))
+	bool told = flush(spawn, client);
+	if (!told || !handle_frames(spawn, client))
 		shutdown(client->fd, SHUT_RDWR); /* the loop closes it: we may be inside its own handling */
+	return told;
 }
 
 static void

@@ -31,7 +31,7 @@ void client_close(struct spawn *spawn, struct client *client);
 void client_job_done(struct spawn *spawn, int index, int box, const struct failure *failure);
 void client_ready(struct spawn *spawn, int index, uint32_t events);
 
-/* Sends the answer that a client waited for, and goes on with its next request. */
-void client_resume(struct spawn *spawn, struct client *client);
+/* Sends the answer that a client waited for, and goes on with its next request. False: nobody takes that answer. */
+bool client_resume(struct spawn *spawn, struct client *client);
 
 #endif

@@ -89,6 +89,7 @@ start(struct spawn *spawn, struct job *job, struct failure *failure)
 		task.groups = spawn->details[job->box].groups;
 		task.old = spawn->details[job->box].limits;
 		task.copy.pid = spawn->boxes[job->box].pid;
+		task.copy.start = spawn->boxes[job->box].start;
 	}
 	snprintf(task.copy.folder, sizeof task.copy.folder, "%s", spawn->volumes);
 	memcpy(task.copy.from, job->from, sizeof job->from);
@@ -221,9 +222,12 @@ jobs_on_end(struct spawn *spawn, int index)
 	else if (!good && read(job->words, &failure, sizeof failure) != (ssize_t)sizeof failure)
 		give_up(&failure, KIND_ENGINE, "jobs", 0, "what did it ended with status %d", status);
 	if (good && job->kind == JOB_LIMIT && job->box >= 0) {
+		struct failure unrecorded;
 		spawn->details[job->box].limits = job->limits;
 		cgroup_describe(&job->limits, &spawn->details[job->box].measures);
-		good = boxes_record(spawn, job->box, &failure);
+		/* They are in force; the next server reads them from the kernel. */
+		if (!boxes_record(spawn, job->box, &unrecorded))
+			fprintf(stderr, "carrel: %s\n", unrecorded.message);
 	}
 	finish(spawn, job, good ? NULL : &failure);
 }

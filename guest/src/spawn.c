@@ -29,6 +29,7 @@
 #define EVENTS_MAX 64
 #define UID_BASE 0x50000000u /* above what distributions give to users and systemd to containers by default */
 #define LOCK_SECONDS 5
+#define LEAVE_MS 15000 /* for what is under way to end, after which the next server has to see to it */
 #define IDLE_MS 10000 /* without sandboxes and clients, after which the server ends by itself */
 
 struct options {
@@ -256,7 +257,8 @@ static void
 serve(struct spawn *spawn, int signals, int folder, int lock)
 {
 	struct epoll_event events[EVENTS_MAX];
-	while (!spawn->leaving || boxes_busy(spawn) || jobs_busy(spawn) || answers_pending(spawn)) {
+	int64_t until = 0;
+	while (!spawn->leaving || (boxes_busy(spawn) && (until == 0 || now_ms() < until)) || jobs_busy(spawn) || answers_pending(spawn)) {
 		int timeout = earlier(boxes_tick(spawn), boxes_freeze_tick(spawn));
 		bool idle = timeout < 0 && spawn_idle(spawn, NULL);
 		timeout = earlier(idle ? IDLE_MS : timeout, earlier(zygotes_tick(spawn), forks_tick(spawn)));
@@ -309,8 +311,12 @@ serve(struct spawn *spawn, int signals, int folder, int lock)
 		}
 		if (folder < 0)
 			check_folder(spawn, folder, lock);
-		if (spawn->leaving)
+		if (spawn->leaving) {
 			zygotes_end_all(spawn);
+			/* One that cannot be cleared away must not keep the next server from all others. */
+			if (until == 0)
+				until = now_ms() + LEAVE_MS;
+		}
 	}
 }
 

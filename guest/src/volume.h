@@ -45,6 +45,7 @@ struct volume_copy {
 	char folder[HOST_PATH_MAX];
 	char from[VOLUME_ID_MAX], to[VOLUME_ID_MAX];
 	pid_t pid; /* of a process in whose view it is mounted; the sandbox that has it stands still. 0: none has */
+	uint64_t start; /* of that process */
 	const char *place; /* where, below that process's root; NULL: workspace */
 };
 

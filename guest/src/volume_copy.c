@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "state.h"
 #include "syscalls.h"
 #include "volume_image.h"
 
@@ -55,6 +56,9 @@ copy_named(const struct volume_copy *order, int folder, int image, struct failur
 		|| (volume_room(folder, (int64_t)status.st_blocks * 512, failure) && volume_copy_bytes(image, copy, failure));
 	if (good && fsync(copy) != 0)
 		good = give_up(failure, errno == ENOSPC ? KIND_SPACE : KIND_ENGINE, "volume", errno, "writing the copy");
+	/* Who stands still can be killed with version 2; then its file system is unmounted, and so written to. */
+	if (good && order->pid > 0 && order->start > 0 && process_start(order->pid) != order->start)
+		good = give_up(failure, KIND_CONFLICT, "volume", 0, "the sandbox of volume %s ended while it was copied: try again", order->from);
 	if (good && !volume_name_it(copy, folder, name))
 		good = give_up(failure, errno == EEXIST ? KIND_CONFLICT : KIND_ENGINE, "volume", errno, "naming the volume %s", order->to);
 	close(copy);

@@ -199,6 +199,12 @@ final class NativeEngine implements Engine {
       // The guest itself has reported: it serves.
       return new NativeMachine(Sandbox.of(answer), server, runDirectory, known::remove);
     } catch (IOException e) {
+      try {
+        // It may have come all the same, and nobody would ever look for it.
+        server.ask(destroy, Optional.empty());
+      } catch (IOException lost) {
+        e.addSuppressed(lost);
+      }
       known.remove(id);
       throw new SandboxException(ErrorCode.ENGINE_FAILED, "start: " + e.getMessage(), e);
     }

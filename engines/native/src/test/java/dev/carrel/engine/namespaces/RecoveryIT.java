@@ -81,6 +81,26 @@ final class RecoveryIT extends MachineTests {
     }
   }
 
+  @Test
+  void folderWhoseRecordACrashOfTheHostLeftEmptyIsClearedAway() throws Exception {
+    Machine kept = start();
+    Path torn = runDirectory().resolve(SandboxId.random().value());
+    Files.createDirectory(torn);
+    Files.createFile(torn.resolve("state"));
+    Path lib = Path.of(System.getProperty("carrel.lib", ""));
+    // Of other options, so that another spawn server takes over.
+    var settings =
+        new EngineSettings(runDirectory(), runDirectory().resolve("volumes-2"), lib, Set.of());
+
+    try (Engine other = new NativeEngine(settings, new SpawnServer(settings))) {
+      assertThat(other.recover()).extracting(Machine::id).containsExactly(kept.id());
+      for (int i = 0; i < 100 && Files.exists(torn); i++) {
+        Thread.sleep(50);
+      }
+      assertThat(torn).doesNotExist();
+    }
+  }
+
   private List<SandboxId> recovered(ThreadFactory threads) throws Exception {
     try (Engine other = newEngine()) {
       var recovery = new FutureTask<>(other::recover);

@@ -145,8 +145,8 @@ public final class Queue implements SandboxListener {
   }
 
   /** What is left of a timeout after the waiting; never nothing. */
-  public static Duration left(Duration timeout, Place place) {
-    Duration left = timeout.minus(place.waited());
+  public static Duration left(Duration timeout, Duration waited) {
+    Duration left = timeout.minus(waited);
     return left.isPositive() ? left : Duration.ofMillis(1);
   }
 
@@ -155,6 +155,6 @@ public final class Queue implements SandboxListener {
     Duration timeout = command.timeout();
     return timeout == null || place.waited().isZero()
         ? command
-        : command.withTimeout(left(timeout, place));
+        : command.withTimeout(left(timeout, place.waited()));
   }
 }

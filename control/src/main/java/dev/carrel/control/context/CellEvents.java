@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * wait; once the cell is to be stopped, what does not fit is dropped instead. Done always arrives.
  */
 final class CellEvents implements CellSink, CellSource {
-  private static final long MAX_BYTES = 4 << 20;
+  private static final long MAX_BYTES = 256 << 10;
   // What an event costs beside its bytes: a cell can print a million lines of one character.
   private static final long EVENT_BYTES = 128;
 

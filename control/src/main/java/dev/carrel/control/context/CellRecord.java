@@ -16,6 +16,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellRecord implements CellSink {
   private static final long MAX_BYTES = 4 << 20;
+  // What each may keep, and steps in which it asks for more of the room of all that run.
+  private static final long OWN_BYTES = 64 << 10;
+
+  // What one takes beside what it keeps.
+  private static final long RECORD_BYTES = 1024;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -27,6 +32,7 @@ final class CellRecord implements CellSink {
   private int readers;
   private long count;
   private long bytes;
+  private long allowed = OWN_BYTES;
   private @Nullable CodeResult result;
   private @Nullable SandboxException failure;
 
@@ -48,7 +54,10 @@ final class CellRecord implements CellSink {
     try {
       events.put(++count, event);
       bytes += CellEvents.cost(event);
-      while (bytes > MAX_BYTES && events.size() > 1) {
+      while (allowed < Math.min(bytes, MAX_BYTES) && room.take(OWN_BYTES)) {
+        allowed += OWN_BYTES;
+      }
+      while (bytes > allowed && events.size() > 1) {
         bytes -= CellEvents.cost(events.pollFirstEntry().getValue());
       }
       if (event instanceof CodeEvent.Done(CodeResult folded)) {
@@ -124,7 +133,7 @@ final class CellRecord implements CellSink {
     lock.lock();
     try {
       CodeResult folded = result;
-      return folded == null ? bytes : bytes + size(folded);
+      return RECORD_BYTES + (folded == null ? bytes : bytes + size(folded));
     } finally {
       lock.unlock();
     }

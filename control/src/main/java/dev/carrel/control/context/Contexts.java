@@ -99,7 +99,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       throws InterruptedException {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     LiveContext context = box(sandbox).add(request);
-    context.takeTurn(settings.maxQueued());
+    context.takeTurn(settings.maxQueued(), settings.startTimeout());
     return started(caller, running, context);
   }
 
@@ -143,11 +143,13 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       throws InterruptedException {
     RunningSandbox running = sandboxes.requireRunning(caller, sandbox);
     LiveContext context = find(sandbox, id);
+    // First, so that who is refused has lost nothing.
+    context.requireRoom(settings.maxQueued());
     Kernel old = context.kernel();
     if (old != null) {
       old.end();
     }
-    context.takeTurn(settings.maxQueued());
+    context.takeTurn(settings.maxQueued(), settings.startTimeout());
     // A cell that waited may have started a fresh one already: that one is as good.
     return started(caller, running, context);
   }
@@ -155,7 +157,9 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   /** Has the interpreter ready that code of this language runs in when it names none. */
   public Context open(Caller caller, SandboxId id, Language language) throws InterruptedException {
     RunningSandbox running = sandboxes.requireRunning(caller, id);
-    return started(caller, running, takeTurn(id, ExecuteCode.of(language, "")));
+    var nothing = ExecuteCode.of(language, "");
+    return started(
+        caller, running, takeTurn(id, nothing, settings.startTimeout(), System.nanoTime()));
   }
 
   private Context started(Caller caller, RunningSandbox running, LiveContext context)
@@ -247,8 +251,17 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     warmKernels.forget(id);
     SandboxContexts box = boxes.get(id);
     if (box != null) {
-      box.list().forEach(LiveContext::lost);
+      box.list().forEach(Contexts::over);
     }
+  }
+
+  private static void over(LiveContext context) {
+    Cell running = context.cell();
+    if (running != null) {
+      // Its kernel's reader may wait for who reads the cell, and would never learn of the end.
+      running.stopWaiting();
+    }
+    context.lost();
   }
 
   @Override
@@ -341,13 +354,14 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     long asked = System.nanoTime();
     Duration timeout = settings.check(request);
     RunningSandbox found = sandboxes.requireRunning(caller, sandbox);
-    LiveContext context = takeTurn(sandbox, request);
+    LiveContext context = takeTurn(sandbox, request, timeout, asked);
     boolean begun = false;
     // After its turn came: who waits for an interpreter keeps nobody from running elsewhere.
     try (RunningSandbox.Use _ = sandboxes.requireRunning(caller, sandbox).use();
-        Place place = queue.enterExecution(caller.tenant(), found, timeout, waiting)) {
+        Place place = queue.enterExecution(caller.tenant(), found, left(timeout, asked), waiting)) {
       RunningSandbox running = sandboxes.requireRunning(caller, sandbox); // paused or new by now
       Duration queued = Duration.ofNanos(System.nanoTime() - asked);
+      Duration left = left(timeout, asked);
       if (events != null) {
         events.put(new CodeEvent.Begun(queued));
       }
@@ -366,7 +380,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       var cell = new Cell(id, context, settings, room, events, queued, note);
       var who = new CodeAudit.Asked(caller.nameFor(running.tenant()), request);
       var run = new Run(running, context, kernel, cell, who);
-      whenOver(running, run, place, Queue.left(timeout, place));
+      whenOver(running, run, place, left);
       begun = true;
       audit.begun(running, context.id());
       running.runs(context.language().wireName() + ": " + request.code());
@@ -423,11 +437,16 @@ public final class Contexts implements SandboxListener, AutoCloseable {
             });
   }
 
-  private LiveContext takeTurn(SandboxId sandbox, ExecuteCode request) throws InterruptedException {
+  private static Duration left(Duration timeout, long since) {
+    return Queue.left(timeout, Duration.ofNanos(System.nanoTime() - since));
+  }
+
+  private LiveContext takeTurn(SandboxId sandbox, ExecuteCode request, Duration timeout, long asked)
+      throws InterruptedException {
     while (true) {
       LiveContext context = context(box(sandbox), sandbox, request);
       try {
-        context.takeTurn(settings.maxQueued());
+        context.takeTurn(settings.maxQueued(), left(timeout, asked));
         return context;
       } catch (SandboxException e) {
         // Code that named no context may have any: another, when this one was deleted meanwhile.

@@ -4,8 +4,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the values of all cells may take in memory together, from their coming until whoever asked
- * has been told of them. A tenant has at most half of it. Safe for many threads.
+ * What the values of all cells, and the events of those that run with a key, may take in memory
+ * together, from their coming until whoever asked has been told of them. A tenant has at most half
+ * of it. Safe for many threads.
  */
 final class DisplayRoom {
   private static final long MOST = 256L << 20;

@@ -7,26 +7,42 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Records of cells that were asked for with a key, oldest first. Those that are over go when all
- * together take more memory than they may, from the tenants that have most; those that run stay and
- * do not count: what they show has a room of its own.
+ * Records of cells that were asked for with a key, oldest first. Those that are over go when their
+ * sandbox has more of them than it may have keys, and when all together take more memory than they
+ * may, from the tenants that have most; those that run stay and do not count: what they show has a
+ * room of its own.
  */
 final class KeptCells {
   private final long maxBytes;
+  private final int maxOfSandbox;
   private final Map<String, Kept> cells = new LinkedHashMap<>();
+  private final Map<SandboxId, Set<String>> bySandbox = new HashMap<>();
 
   KeptCells(KeySettings settings) {
     this.maxBytes = settings.keptCells().bytes();
+    this.maxOfSandbox = settings.maxKeys();
   }
 
   synchronized void add(String id, String tenant, SandboxId sandbox, CellRecord cell) {
     cells.put(id, new Kept(tenant, sandbox, cell));
+    Set<String> own = bySandbox.computeIfAbsent(sandbox, _ -> new LinkedHashSet<>());
+    own.add(id);
+    if (own.size() > maxOfSandbox) {
+      // Its key is gone by now, or goes with this one's.
+      own.stream().filter(old -> requireKept(old).cell.over()).findFirst().ifPresent(this::remove);
+    }
+  }
+
+  private Kept requireKept(String id) {
+    return Objects.requireNonNull(cells.get(id));
   }
 
   /** To be called when one of them is over: from then on it counts. */
@@ -38,11 +54,14 @@ final class KeptCells {
       }
     }
     long share = share(held.values());
-    for (Iterator<Kept> oldest = cells.values().iterator(); oldest.hasNext(); ) {
-      Kept kept = oldest.next();
+    for (Iterator<Map.Entry<String, Kept>> oldest = cells.entrySet().iterator();
+        oldest.hasNext(); ) {
+      Map.Entry<String, Kept> entry = oldest.next();
+      Kept kept = entry.getValue();
       if (held.getOrDefault(kept.tenant, 0L) > share && kept.cell.over()) {
         held.merge(kept.tenant, -kept.cell.size(), Long::sum);
         oldest.remove();
+        forget(entry.getKey(), kept);
       }
     }
   }
@@ -67,19 +86,32 @@ final class KeptCells {
 
   /** Those of a sandbox that run, or ended after that. */
   synchronized Set<String> since(String sandbox, Instant oldest) {
-    return cells.entrySet().stream()
-        .filter(entry -> entry.getValue().sandbox.value().equals(sandbox))
-        .filter(entry -> entry.getValue().cell.runsSince(oldest))
-        .map(Map.Entry::getKey)
+    return bySandbox.getOrDefault(new SandboxId(sandbox), Set.of()).stream()
+        .filter(id -> requireKept(id).cell.runsSince(oldest))
         .collect(Collectors.toUnmodifiableSet());
   }
 
   synchronized void remove(String id) {
-    cells.remove(id);
+    Kept kept = cells.remove(id);
+    if (kept != null) {
+      forget(id, kept);
+    }
   }
 
   synchronized void removeAll(SandboxId sandbox) {
-    cells.values().removeIf(kept -> kept.sandbox.equals(sandbox));
+    Set<String> own = bySandbox.remove(sandbox);
+    if (own != null) {
+      cells.keySet().removeAll(own);
+    }
+  }
+
+  private void forget(String id, Kept kept) {
+    bySandbox.computeIfPresent(
+        kept.sandbox,
+        (_, own) -> {
+          own.remove(id);
+          return own.isEmpty() ? null : own;
+        });
   }
 
   private record Kept(String tenant, SandboxId sandbox, CellRecord cell) {}

@@ -71,8 +71,8 @@ final class LiveContext {
     return isDefault;
   }
 
-  /** Waits in line, first come first served. */
-  void takeTurn(int maxWaiting) throws InterruptedException {
+  /** Waits in line for at most so long, first come first served. */
+  void takeTurn(int maxWaiting, Duration patience) throws InterruptedException {
     // The plain tryAcquire() would jump the line.
     if (turn.tryAcquire(0, TimeUnit.NANOSECONDS)) {
       checkDeleted();
@@ -80,17 +80,38 @@ final class LiveContext {
     }
     if (waiting.incrementAndGet() > maxWaiting) {
       waiting.decrementAndGet();
-      throw new SandboxException(
-              ErrorCode.LIMIT_REACHED,
-              "%d cells are waiting for context %s, the most that may".formatted(maxWaiting, id))
-          .withHint("wait for them, use another context, or raise context.max-queued");
+      throw full(maxWaiting);
     }
     try {
-      turn.acquire();
+      if (!turn.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw busyForTooLong(patience);
+      }
     } finally {
       waiting.decrementAndGet();
     }
     checkDeleted();
+  }
+
+  /** Throws when whoever comes now would be refused. */
+  void requireRoom(int maxWaiting) {
+    if (waiting.get() >= maxWaiting) {
+      throw full(maxWaiting);
+    }
+  }
+
+  private SandboxException full(int maxWaiting) {
+    return new SandboxException(
+            ErrorCode.LIMIT_REACHED,
+            "%d cells are waiting for context %s, the most that may".formatted(maxWaiting, id))
+        .withHint("wait for them, use another context, or raise context.max-queued");
+  }
+
+  private SandboxException busyForTooLong(Duration patience) {
+    return new SandboxException(
+            ErrorCode.LIMIT_REACHED,
+            "it waited %d ms for context %s, all the time it had: other code runs there"
+                .formatted(patience.toMillis(), id))
+        .withHint("interrupt that code, use another context, or give it a longer timeout");
   }
 
   void endTurn() {

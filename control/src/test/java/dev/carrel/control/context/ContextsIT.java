@@ -18,6 +18,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -212,6 +214,45 @@ final class ContextsIT {
     assertThat(failures).hasSize(1);
     assertThat(plain(run("order")))
         .isEqualTo("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]");
+  }
+
+  @Test
+  void theTimeSpentWaitingForAnInterpreterIsPartOfTheTimeout() throws InterruptedException {
+    var failures = new CopyOnWriteArrayList<ErrorCode>();
+    Thread first =
+        inBackground("import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)", failures);
+    eventually(() -> only().status() == Context.Status.BUSY);
+
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> run("ran = True", Duration.ofMillis(100)))
+        .matches(e -> e.code() == ErrorCode.LIMIT_REACHED)
+        .withMessageContaining("100 ms");
+    assertThat(only().queued()).isZero();
+
+    var second = new CompletableFuture<CodeResult>();
+    Thread.ofVirtual()
+        .start(
+            () ->
+                second.completeAsync(
+                    () -> {
+                      try {
+                        return run("time.sleep(1000)", Duration.ofSeconds(4));
+                      } catch (InterruptedException e) {
+                        throw new CompletionException(e);
+                      }
+                    },
+                    Runnable::run));
+    eventually(() -> only().queued() == 1);
+    long since = System.nanoTime();
+    eventually(() -> System.nanoTime() - since > Duration.ofSeconds(2).toNanos());
+    fixture.control().files().mkdir(ALICE, sandbox.id(), "go", false);
+    first.join();
+    CodeResult result = second.join();
+    assertThat(result.timedOut()).isTrue();
+    assertThat(result.queued()).isGreaterThan(Duration.ofSeconds(2));
+    assertThat(result.duration()).isLessThan(Duration.ofSeconds(4));
+    assertThat(plain(run("'ran' in dir()"))).isEqualTo("False");
+    assertThat(failures).isEmpty();
   }
 
   @Test

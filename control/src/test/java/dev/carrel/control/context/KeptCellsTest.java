@@ -10,6 +10,7 @@ import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -85,6 +86,37 @@ final class KeptCellsTest {
     assertThat(kept.find("two-1")).isEmpty();
     assertThat(kept.find("one-2")).isPresent();
     assertThat(kept.find("two-2")).isPresent();
+  }
+
+  @Test
+  void ofASandboxNoMoreAreKeptThanItMayHaveKeys() {
+    CellRecord running = add("running", "acme", 1);
+    for (int i = 0; i < 300; i++) {
+      end(add("cell-" + i, "acme", 1));
+    }
+
+    assertThat(kept.find("running")).contains(running);
+    assertThat(kept.find("cell-44")).isEmpty();
+    assertThat(kept.find("cell-45")).isPresent();
+    assertThat(kept.since(SANDBOX.value(), Instant.EPOCH)).hasSize(256);
+    kept.removeAll(SANDBOX);
+    assertThat(kept.find("cell-299")).isEmpty();
+    assertThat(kept.since(SANDBOX.value(), Instant.EPOCH)).isEmpty();
+  }
+
+  @Test
+  void whatRunningCellsKeepHasARoomOfAllTogether() {
+    List<CellRecord> running =
+        IntStream.range(0, 20).mapToObj(i -> add("cell-" + i, "acme", 1)).toList();
+    for (CellRecord cell : running) {
+      for (int i = 0; i < 64; i++) {
+        cell.put(new CodeEvent.Output(ExecEvent.Channel.STDOUT, ByteBuffer.allocate(MIB / 64)));
+      }
+    }
+
+    // What each may always keep, and the half of the room that one tenant may have.
+    assertThat(running.stream().mapToLong(CellRecord::size).sum())
+        .isBetween(MIB + 0L, MIB / 2 + 20 * (MIB / 16 + 1024L));
   }
 
   /** One that runs. */

@@ -29,6 +29,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -203,6 +206,48 @@ final class ExecStarter {
   }
 
   private LiveExec launch(
+      RunningSandbox sandbox,
+      SandboxExecs box,
+      Command command,
+      Asked asked,
+      RequestKeys.@Nullable Claim claim)
+      throws InterruptedException {
+    return claim == null
+        ? launchNow(sandbox, box, command, asked, null)
+        : undisturbed(() -> launchNow(sandbox, box, command, asked, claim));
+  }
+
+  /**
+   * On a thread that nobody interrupts: whoever leaves in this moment must not break what a key is
+   * about to stand for.
+   */
+  private static LiveExec undisturbed(Callable<LiveExec> launch) throws InterruptedException {
+    var task = new FutureTask<LiveExec>(launch);
+    Thread.ofVirtual().start(task);
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return task.get();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } catch (ExecutionException e) {
+          throw switch (e.getCause()) {
+            case Error error -> throw error;
+            case RuntimeException known -> known;
+            case InterruptedException ending -> throw ending;
+            case null, default -> new IllegalStateException(e);
+          };
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private LiveExec launchNow(
       RunningSandbox sandbox,
       SandboxExecs box,
       Command command,

@@ -35,8 +35,14 @@ final class Folding {
   static ExecResult result(Exec exec, OutputLog log, ExecSettings settings, Signed signed) {
     var stdout = new HeadTail(settings.stdoutChars());
     var stderr = new HeadTail(settings.stderrChars());
+    long lost = fold(log, exec.outputEnd(), stdout, stderr);
+    return result(exec, stdout.text(), stderr.text(), lost > 0, signed);
+  }
+
+  /** Returns how many bytes the log had lost. */
+  static long fold(OutputLog log, long end, HeadTail stdout, HeadTail stderr) {
     long lost = 0;
-    for (long at = 0; at < exec.outputEnd(); ) {
+    for (long at = 0; at < end; ) {
       OutputLog.Piece piece = log.read(at, OutputBlock.CAPACITY);
       lost += piece.lost();
       stdout.skip(piece.lost());
@@ -48,6 +54,6 @@ final class Folding {
       }
       at = piece.next();
     }
-    return result(exec, stdout.text(), stderr.text(), lost > 0, signed);
+    return lost;
   }
 }

@@ -100,6 +100,20 @@ final class IdempotencyIT {
   }
 
   @Test
+  void whoLeavesInTheMomentOfItsStartBreaksNothing() throws Exception {
+    ExecStart request = keyed("left", ONCE);
+    Thread.currentThread().interrupt();
+    ExecId first;
+    try (ExecStream stream = start(request)) {
+      first = stream.id();
+      assertThat(Thread.interrupted()).as("whoever waits for it is still told").isTrue();
+    }
+    ExecResult second = run(request);
+    assertThat(second.id()).isEqualTo(first);
+    assertThat(second.stdout().text()).isEqualTo("1\n");
+  }
+
+  @Test
   void aBrokenStreamLosesNothing() throws Exception {
     ExecStart request = keyed("long", "echo one; until test -e go; do sleep 0.02; done; echo two");
     long offset;

@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.SandboxException;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -32,9 +33,13 @@ final class Eviction {
    * @param tenant whose limit is reached; empty: the server's
    */
   boolean makeRoom(String tenant) {
-    List<RunningSandbox> longestIdleFirst =
-        candidates(tenant).sorted(Comparator.comparing(RunningSandbox::usedAt)).toList();
-    return longestIdleFirst.stream().anyMatch(this::evict);
+    // By what was read once: they are used meanwhile.
+    List<Idle> longestIdleFirst =
+        candidates(tenant)
+            .map(sandbox -> new Idle(sandbox, sandbox.usedAt()))
+            .sorted(Comparator.comparing(Idle::since))
+            .toList();
+    return longestIdleFirst.stream().map(Idle::sandbox).anyMatch(this::evict);
   }
 
   /** As {@link #makeRoom}, without doing anything about it. */
@@ -64,4 +69,6 @@ final class Eviction {
     }
     return false;
   }
+
+  private record Idle(RunningSandbox sandbox, Instant since) {}
 }

@@ -258,20 +258,21 @@ public final class Snapshots {
     @Override
     public <T> T read(Volumes.ChangesReader<T> reader) throws IOException, InterruptedException {
       VolumeId copy = VolumeId.random();
-      try (Turn _ = sandboxes.life().turn(row.id())) {
-        Sandbox now = sandboxes.get(caller, row.id());
-        volumeStore.createSpare(copy, now, now.limits().disk(), maxBytes);
-        try {
-          volumes.copy(now, requireVolume(now).id(), copy);
-        } catch (RuntimeException e) {
-          volumes.remove(now.engine(), copy);
-          throw e;
-        }
-      }
+      volumes.lend(copy);
       try {
+        copy(copy);
         return volumes.readChanges(row.engine(), copy, reader);
       } finally {
         volumes.remove(row.engine(), copy);
+        volumes.takeBack(copy);
+      }
+    }
+
+    private void copy(VolumeId copy) {
+      try (Turn _ = sandboxes.life().turn(row.id())) {
+        Sandbox now = sandboxes.get(caller, row.id());
+        volumeStore.createSpare(copy, now, now.limits().disk(), maxBytes);
+        volumes.copy(now, requireVolume(now).id(), copy);
       }
     }
   }

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +33,7 @@ final class WorkspaceVolumes {
   private final TenantTurns turns = new TenantTurns("copies of volumes", COPY_PATIENCE);
   private final Duration orphanMinAge;
   private final Map<VolumeId, Instant> orphans = new HashMap<>();
+  private final Set<VolumeId> lent = ConcurrentHashMap.newKeySet();
 
   WorkspaceVolumes(VolumeStore store, Engines engines, Duration orphanMinAge) {
     this.store = store;
@@ -46,6 +48,8 @@ final class WorkspaceVolumes {
    */
   void copy(Sandbox row, VolumeId from, VolumeId to) {
     Volumes volumes = require(row.engine());
+    // It may be removed while it is copied, and its traces with it.
+    store.copyTraces(from, to);
     turns.call(
         row.tenant(),
         "copy of " + from,
@@ -55,8 +59,17 @@ final class WorkspaceVolumes {
           return volumes;
         },
         late -> removeLate(late, to));
-    // After the files: what came into them meanwhile is noted already.
+    // Again after the files: what came into them meanwhile is noted by now.
     store.copyTraces(from, to);
+  }
+
+  /** Somebody uses it though it is nobody's: until {@link #takeBack} no sweep removes it. */
+  void lend(VolumeId id) {
+    lent.add(id);
+  }
+
+  void takeBack(VolumeId id) {
+    lent.remove(id);
   }
 
   <T> T readChanges(String engine, VolumeId id, Volumes.ChangesReader<T> reader)
@@ -140,19 +153,25 @@ final class WorkspaceVolumes {
     for (VolumeStore.Unowned volume : store.unowned()) {
       SandboxId sandbox = volume.sandbox();
       if (sandbox == null) {
-        remove(volume.engine(), volume.id());
+        removeUnlent(volume);
         continue;
       }
       // It may be about to become that sandbox's: look again when nobody else changes it.
       try (Turn _ = turn.apply(sandbox)) {
         if (store.unowned().contains(volume)) {
-          remove(volume.engine(), volume.id());
+          removeUnlent(volume);
         }
       } catch (SandboxException e) {
         LOG.debug("volume {} is left for later: {}", volume.id(), e.message());
       }
     }
     sweepOrphans(spared, Instant.now());
+  }
+
+  private void removeUnlent(VolumeStore.Unowned volume) {
+    if (!lent.contains(volume.id())) {
+      remove(volume.engine(), volume.id());
+    }
   }
 
   private void sweepOrphans(Supplier<Set<VolumeId>> spared, Instant now) {

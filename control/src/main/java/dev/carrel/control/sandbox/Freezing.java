@@ -6,7 +6,6 @@ import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,45 +33,50 @@ final class Freezing {
 
   /** Somebody who may says that it may go on. */
   void release(RunningSandbox live) {
-    mark(live, null);
+    try (Turn _ = life.turn(live.id())) {
+      Sandbox now = live.row();
+      Sandbox next = now.edit().frozen(null).build();
+      if (life.find(live.id()) == live && store.configure(now, next)) {
+        live.row(next);
+      }
+    }
   }
 
   private void freeze(RunningSandbox live, String secret) {
     Sandbox row = live.row();
     events.tell(
         row.tenant(), row.namespace(), Event.SECRET_CANARY, row.id(), Map.of("secret", secret));
-    try {
-      mark(live, "the canary secret '" + secret + "' was about to leave it");
-      life.pause(row.id(), Failure.CANARY);
+    // Whoever changes it may take long, but not for ever.
+    try (Turn _ = life.turns().takeAtLast(live.id())) {
+      // First of all, so that the watch tries again when this cannot be written down now.
+      live.row(
+          live.row()
+              .edit()
+              .frozen("the canary secret '" + secret + "' was about to leave it")
+              .build());
+      hold(live);
     } catch (SandboxException e) {
-      if (e.code() == ErrorCode.NOT_SUPPORTED) {
-        end(live, secret);
-      } else if (e.code() != ErrorCode.SANDBOX_NOT_FOUND) {
-        LOG.error("sandbox {} let canary {} go and runs on: {}", row.id(), secret, e.message());
-      }
+      LOG.error("sandbox {} let canary {} go and runs on: {}", row.id(), secret, e.message());
     }
   }
 
-  /** Where nothing can be held, it ends. */
-  private void end(RunningSandbox live, String secret) {
-    try {
-      life.stop(
-          live.id(),
-          new Failure(
-              Failure.CANARY,
-              "the canary secret '" + secret + "' was about to leave it",
-              "look at what ran in it before you start it again"));
-    } catch (SandboxException e) {
-      LOG.error("sandbox {} let canary {} go and runs on: {}", live.id(), secret, e.message());
-    }
-  }
-
-  private void mark(RunningSandbox live, @Nullable String why) {
+  /** Holds one that may not go on; where nothing can be held, it ends. */
+  void hold(RunningSandbox live) {
     try (Turn _ = life.turn(live.id())) {
-      Sandbox now = live.row();
-      Sandbox next = now.edit().frozen(why).build();
-      if (life.find(live.id()) == live && store.configure(now, next)) {
-        live.row(next);
+      Sandbox row = live.row();
+      String why = row.frozen();
+      if (why == null || life.find(live.id()) != live || !store.configure(row, row)) {
+        return;
+      }
+      try {
+        life.pause(live.id(), Failure.CANARY);
+      } catch (SandboxException e) {
+        if (e.code() != ErrorCode.NOT_SUPPORTED) {
+          throw e;
+        }
+        life.stop(
+            live,
+            new Failure(Failure.CANARY, why, "look at what ran in it before you start it again"));
       }
     }
   }

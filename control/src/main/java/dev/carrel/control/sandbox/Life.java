@@ -352,11 +352,26 @@ final class Life {
       } catch (SandboxException e) {
         throw live.machine().death().isPresent() ? Failures.notRunning(died(live)) : e;
       }
-      live.row(live.row().edit().expiry(IdlePolicy.goingOn(live.row(), now())).build());
-      move(live, SandboxStatus.RUNNING, null, cause);
+      goOn(live, cause);
       listeners.forEach(listener -> listener.resumed(live.id()));
       live.goOn();
       telemetry.count("sandboxes_resumed");
+    }
+  }
+
+  /** What cannot be written down did not happen: it is held again. */
+  private void goOn(RunningSandbox live, String cause) {
+    Sandbox held = live.row();
+    boolean written = false;
+    try {
+      live.row(held.edit().expiry(IdlePolicy.goingOn(held, now())).build());
+      move(live, SandboxStatus.RUNNING, null, cause);
+      written = true;
+    } finally {
+      if (!written) {
+        live.row(held);
+        live.holdAgain(FREEZE_LIMIT);
+      }
     }
   }
 
@@ -496,7 +511,7 @@ final class Life {
             machine.pause();
             return machine;
           },
-          Machine::resume);
+          _ -> undoLatePause(live));
       move(live, SandboxStatus.PAUSED, null, cause);
       done = true;
       listeners.forEach(listener -> listener.paused(live.id()));
@@ -512,6 +527,15 @@ final class Life {
         }
         live.paused(false);
         live.awake();
+      }
+    }
+  }
+
+  /** It came when nobody waited for it any more; another one may have been made since. */
+  private void undoLatePause(RunningSandbox live) {
+    try (Turn _ = turns.takeAtLast(live.id())) {
+      if (running.get(live.id()) == live && !live.paused()) {
+        live.letGo(FREEZE_LIMIT);
       }
     }
   }

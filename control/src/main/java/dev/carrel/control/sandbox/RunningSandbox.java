@@ -397,6 +397,15 @@ public final class RunningSandbox {
     }
   }
 
+  /** It could not go on after all. */
+  void holdAgain(Duration patience) {
+    try {
+      Bounded.run("pause of " + id(), patience, machine::pause);
+    } catch (RuntimeException e) {
+      LOG.warn("sandbox {} may run though it is paused: {}", id(), e.toString());
+    }
+  }
+
   /** It goes on after a pause. */
   void goOn() {
     // First what waited for that: whoever sees that it is not paused must find joined what runs.

@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import dev.carrel.control.sandbox.Turns.Turn;
 import dev.carrel.control.store.Reserve;
+import dev.carrel.spi.Alarm;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.SandboxId;
@@ -15,7 +16,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +36,9 @@ public final class SandboxWatch implements AutoCloseable {
   // Files go then: whoever wants them has to read of it in time.
   private static final Duration REMOVAL_WARNING = Duration.ofHours(1);
   private static final Duration LAST_ENDS = Duration.ofSeconds(5);
+  // A thousand may be due at the same moment, and others want to use theirs meanwhile.
+  private static final int ENDS_AT_ONCE = 16;
+  private static final Duration PLACE_LIMIT = Duration.ofSeconds(1);
   // Whose failures take longer than that gives no answer at all.
   private static final Duration SILENCE = Duration.ofSeconds(2);
 
@@ -44,6 +50,7 @@ public final class SandboxWatch implements AutoCloseable {
   private final Thread thread;
   // Each takes its time, and may wait for whoever has the sandbox's turn: nobody waits with it.
   private final Map<SandboxId, Thread> ends = new ConcurrentHashMap<>();
+  private final Semaphore places = new Semaphore(ENDS_AT_ONCE, true);
   // Those whose engine gave no answer when it was asked about them last.
   private final Set<SandboxId> unanswered = new HashSet<>();
   private @Nullable Thread sweeping;
@@ -71,9 +78,10 @@ public final class SandboxWatch implements AutoCloseable {
         if (sweeping != null) {
           sweeping.join();
         }
+        long until = System.nanoTime() + LAST_ENDS.toNanos();
         for (Thread end : ends.values()) {
           // Whoever has the turn may keep it for long; then the end is the next server's to bring.
-          boolean _ = end.join(LAST_ENDS);
+          boolean _ = end.join(Duration.ofNanos(until - System.nanoTime()));
         }
         break;
       } catch (InterruptedException e) {
@@ -113,7 +121,7 @@ public final class SandboxWatch implements AutoCloseable {
             new HashSet<>());
     ends.values().removeIf(end -> !end.isAlive());
     for (RunningSandbox sandbox : silentLast()) {
-      if (!ends.containsKey(sandbox.id()) && !round.silent.contains(sandbox.row().engine())) {
+      if (!round.silent.contains(sandbox.row().engine())) {
         seeTo(sandbox.id(), () -> look(sandbox, round));
       }
     }
@@ -143,13 +151,29 @@ public final class SandboxWatch implements AutoCloseable {
     SandboxId id = sandbox.id();
     Runnable work =
         () -> {
-          try (Turn _ = life.turns().takeAtLast(id)) {
-            if (stop.getCount() > 0 && life.find(id) == sandbox) {
-              seeTo(id, end);
-            }
+          if (stop.getCount() > 0 && life.find(id) == sandbox) {
+            seeTo(id, end);
           }
         };
-    ends.put(id, Thread.ofVirtual().name(id + "-end").start(work));
+    ends.put(id, Thread.ofVirtual().name(id + "-end").start(() -> inPlace(id, work)));
+  }
+
+  private void inPlace(SandboxId id, Runnable work) {
+    places.acquireUninterruptibly();
+    var placed = new AtomicBoolean(true);
+    Runnable leave =
+        () -> {
+          if (placed.compareAndSet(true, false)) {
+            places.release();
+          }
+        };
+    // One that takes its time waits more than it works: it keeps no other from its end meanwhile.
+    try (var _ = Alarm.after(PLACE_LIMIT, leave);
+        Turn _ = life.turns().takeAtLast(id)) {
+      work.run();
+    } finally {
+      leave.run();
+    }
   }
 
   private static void seeTo(SandboxId id, Runnable work) {
@@ -164,8 +188,18 @@ public final class SandboxWatch implements AutoCloseable {
   }
 
   private void look(RunningSandbox sandbox, Round round) {
+    if (ends.containsKey(sandbox.id())) {
+      if (!sandbox.paused()) {
+        sandbox.sample(); // by the time that its turn comes it may work
+      }
+      return;
+    }
     if (isDead(sandbox, round.silent)) {
       inTurn(sandbox, () -> life.died(sandbox));
+      return;
+    }
+    if (sandbox.row().frozen() != null && !sandbox.paused()) {
+      inTurn(sandbox, () -> life.freezing().hold(sandbox));
       return;
     }
     long uses = sandbox.uses();

@@ -46,6 +46,11 @@ final class HeldEngine {
     losing = meanwhile;
   }
 
+  /** From now on pauses are what they say. */
+  void answerPauses() {
+    losing = null;
+  }
+
   /** From now on machines do not end, and nobody foresaw how they fail to. */
   void refuseEnds() {
     endless = true;

@@ -3,10 +3,12 @@ package dev.carrel.control.sandbox;
 import static dev.carrel.control.ControlFixture.ALICE;
 import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.carrel.control.ControlFixture;
 import dev.carrel.control.context.CodeResult;
+import dev.carrel.control.context.CodeStream;
 import dev.carrel.control.context.Context;
 import dev.carrel.control.context.ExecuteCode;
 import dev.carrel.control.exec.ExecOutput;
@@ -34,6 +36,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -306,6 +309,73 @@ final class PauseIT {
     assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
     assertThat(sandboxes().requireRunning(ALICE, sandbox.id()).machine().paused()).isFalse();
     assertThat(run(sandbox, "echo on").stdout().text()).isEqualTo("on\n");
+  }
+
+  @Test
+  void oneThatMayNotGoOnIsHeldAsSoonAsThatCanBeDone() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    RunningSandbox live = sandboxes().requireRunning(ALICE, sandbox.id());
+    var asked = new AtomicInteger();
+    engine.loseAnswerOfPause(asked::incrementAndGet);
+
+    sandboxes().life().freezing().tripped(live, "BAIT");
+
+    eventually(() -> asked.get() > 2);
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.RUNNING);
+    engine.answerPauses();
+    eventually(() -> status(sandbox) == SandboxStatus.PAUSED);
+    assertThat(live.machine().paused()).isTrue();
+    assertThatExceptionOfType(SandboxException.class)
+        .isThrownBy(() -> run(sandbox, "echo on"))
+        .withMessageContaining("frozen");
+    sandboxes().resume(ALICE, sandbox.id());
+    assertThat(run(sandbox, "echo on").stdout().text()).isEqualTo("on\n");
+  }
+
+  @Test
+  void oneThatGoesOnAndOfWhichThatCannotBeWrittenDownIsHeldAgain() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    Machine machine = sandboxes().requireRunning(ALICE, sandbox.id()).machine();
+    sandboxes().pause(ALICE, sandbox.id());
+    sql(
+        "CREATE TRIGGER broken BEFORE INSERT ON transition WHEN NEW.to_status = 'running'"
+            + " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+
+    assertThatException().isThrownBy(() -> run(sandbox, "echo on"));
+
+    assertThat(status(sandbox)).isEqualTo(SandboxStatus.PAUSED);
+    assertThat(machine.paused()).isTrue();
+    sql("DROP TRIGGER broken");
+    assertThat(run(sandbox, "echo on").stdout().text()).isEqualTo("on\n");
+  }
+
+  @Test
+  void aCellThatNobodyReadsKeepsNothingOnceItsSandboxHasEnded() throws Exception {
+    Sandbox sandbox = fixture.sandbox();
+    try (CodeStream _ =
+        fixture
+            .control()
+            .contexts()
+            .start(
+                ALICE,
+                sandbox.id(),
+                new ExecuteCode(
+                    "import sys\nwhile True: print('x' * 100000); open('/tmp/in', 'a').write('.')",
+                    Language.PYTHON,
+                    null,
+                    Duration.ofMinutes(1)))) {
+      // Until its output has nowhere to go.
+      for (long before = -1, now = 0; now == 0 || now != before; ) {
+        before = now;
+        Thread.sleep(300);
+        now = Long.parseLong(run(sandbox, "stat -c %s /tmp/in || echo 0").stdout().text().trim());
+      }
+      sandboxes().pause(ALICE, sandbox.id());
+    }
+    sandboxes().stop(ALICE, sandbox.id());
+    sandboxes().start(ALICE, sandbox.id());
+
+    assertThat(text(code(sandbox, "6 * 7"))).isEqualTo("42");
   }
 
   @Test

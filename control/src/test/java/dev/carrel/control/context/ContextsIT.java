@@ -221,7 +221,10 @@ final class ContextsIT {
     var failures = new CopyOnWriteArrayList<ErrorCode>();
     Thread first =
         inBackground("import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)", failures);
-    eventually(() -> only().status() == Context.Status.BUSY);
+    eventually(
+        () ->
+            contexts.list(ALICE, sandbox.id()).stream()
+                .anyMatch(context -> context.status() == Context.Status.BUSY));
 
     assertThatExceptionOfType(SandboxException.class)
         .isThrownBy(() -> run("ran = True", Duration.ofMillis(100)))

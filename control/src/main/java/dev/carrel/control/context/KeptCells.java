@@ -24,7 +24,7 @@ final class KeptCells {
   private final long maxBytes;
   private final int maxOfSandbox;
   private final Map<String, Kept> cells = new LinkedHashMap<>();
-  private final Map<SandboxId, Set<String>> bySandbox = new HashMap<>();
+  private final Map<String, Set<String>> bySandbox = new HashMap<>();
 
   KeptCells(KeySettings settings) {
     this.maxBytes = settings.keptCells().bytes();
@@ -33,7 +33,7 @@ final class KeptCells {
 
   synchronized void add(String id, String tenant, SandboxId sandbox, CellRecord cell) {
     cells.put(id, new Kept(tenant, sandbox, cell));
-    Set<String> own = bySandbox.computeIfAbsent(sandbox, _ -> new LinkedHashSet<>());
+    Set<String> own = bySandbox.computeIfAbsent(sandbox.value(), _ -> new LinkedHashSet<>());
     own.add(id);
     if (own.size() > maxOfSandbox) {
       // Its key is gone by now, or goes with this one's.
@@ -84,9 +84,9 @@ final class KeptCells {
     return Optional.ofNullable(cells.get(id)).map(Kept::cell);
   }
 
-  /** Those of a sandbox that run, or ended after that. */
+  /** Those of a sandbox that run, or ended after that; of none, where what has a key is no cell. */
   synchronized Set<String> since(String sandbox, Instant oldest) {
-    return bySandbox.getOrDefault(new SandboxId(sandbox), Set.of()).stream()
+    return bySandbox.getOrDefault(sandbox, Set.of()).stream()
         .filter(id -> requireKept(id).cell.runsSince(oldest))
         .collect(Collectors.toUnmodifiableSet());
   }
@@ -99,7 +99,7 @@ final class KeptCells {
   }
 
   synchronized void removeAll(SandboxId sandbox) {
-    Set<String> own = bySandbox.remove(sandbox);
+    Set<String> own = bySandbox.remove(sandbox.value());
     if (own != null) {
       cells.keySet().removeAll(own);
     }
@@ -107,7 +107,7 @@ final class KeptCells {
 
   private void forget(String id, Kept kept) {
     bySandbox.computeIfPresent(
-        kept.sandbox,
+        kept.sandbox.value(),
         (_, own) -> {
           own.remove(id);
           return own.isEmpty() ? null : own;

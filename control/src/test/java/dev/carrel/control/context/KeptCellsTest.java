@@ -102,6 +102,7 @@ final class KeptCellsTest {
     kept.removeAll(SANDBOX);
     assertThat(kept.find("cell-299")).isEmpty();
     assertThat(kept.since(SANDBOX.value(), Instant.EPOCH)).isEmpty();
+    assertThat(kept.since("", Instant.EPOCH)).as("a key for a create has no sandbox").isEmpty();
   }
 
   @Test

@@ -95,11 +95,12 @@ what_it_said() {
 
 # Every module to its end, so that one failure does not hide the others; the reports tell what failed. A test
 # that failed runs again, at most twice, because it shares its machine with strangers: when it passes then, the table says FLAKY.
+# Two modules at once, as far as they do not need each other: most tests wait more than they compute.
 run_java() {
   local log="$1/maven.log" suites=$2 status=0
   note "testing: Java, all modules (log: $log)"
   find . -path ./node_modules -prune -o -type d \( -name surefire-reports -o -name failsafe-reports \) -print0 | xargs -0 rm -rf
-  mvn -B -f pom.xml -Dmaven.test.failure.ignore=true -Dsurefire.rerunFailingTestsCount=2 -Dfailsafe.rerunFailingTestsCount=2 -Dcarrel.suites="$suites" -fae verify >"$log" 2>&1 </dev/null || status=$?
+  mvn -B -T 2 -f pom.xml -Dmaven.test.failure.ignore=true -Dsurefire.rerunFailingTestsCount=2 -Dfailsafe.rerunFailingTestsCount=2 -Dcarrel.suites="$suites" -fae verify >"$log" 2>&1 </dev/null || status=$?
   local module
   while IFS= read -r module; do
     java_module "$module"

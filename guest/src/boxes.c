@@ -556,6 +556,7 @@ adopt(struct spawn *spawn, const char *id)
 		if (spawn->ids.map != MAP_SINGLE && box->slot >= 0 && !id_pool_keep(&spawn->ids, box->slot, spawn->run, box->id))
 			fprintf(stderr, "carrel: somebody else has the ids of %s too\n", box->id);
 		cgroup_limits_now(&details->groups, &details->limits);
+		cgroup_describe(&details->limits, &details->measures);
 		boxes_refreeze(spawn, index);
 	}
 }

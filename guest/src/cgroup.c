@@ -12,8 +12,6 @@
 
 #include "spawn.h"
 
-#define CPU_PERIOD_US 100000
-
 static const char *const controller_names[CG_COUNT] = {"memory", "pids", "cpu", "cpuacct", "freezer"};
 
 const char *

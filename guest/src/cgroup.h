@@ -13,6 +13,7 @@ struct measures;
 
 #define CGROUP_PATH_MAX 384
 #define CGROUP_REASON_MAX 80
+#define CPU_PERIOD_US 100000
 #define SOCKET_BUFFERS_LIMIT "memory.kmem.tcp.limit_in_bytes" /* version 1; of UDP too, whatever its name */
 
 enum controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT, CG_FREEZER, CG_COUNT };
@@ -116,7 +117,7 @@ int cgroup_write_int(int directory, const char *name, int64_t value);
 const struct hierarchy *cgroup_carrier(const struct hierarchies *of, enum controller controller);
 int64_t cgroup_number(const char *folder, const char *name, const char *word);
 
-/* What is in force by now of memory and pids, whatever the record says: a change may have been made and not recorded. */
+/* What is in force by now, whatever the record says: a change may have been made and not recorded. */
 void cgroup_limits_now(const struct hierarchies *of, struct limits *limits);
 ssize_t cgroup_read_file(const char *folder, const char *name, char *text, size_t size);
 

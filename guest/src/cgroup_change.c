@@ -124,9 +124,13 @@ cgroup_limits_now(const struct hierarchies *of, struct limits *limits)
 {
 	const struct hierarchy *memory = cgroup_carrier(of, CG_MEMORY), *pids = cgroup_carrier(of, CG_PIDS);
 	int64_t bytes = memory == NULL ? 0 : cgroup_number(memory->path, memory->v2 ? "memory.max" : "memory.limit_in_bytes", "");
+	const struct hierarchy *cpu = cgroup_carrier(of, CG_CPU);
 	int64_t most = pids == NULL ? 0 : cgroup_number(pids->path, "pids.max", "");
+	int64_t quota = cpu == NULL ? 0 : cgroup_number(cpu->path, cpu->v2 ? "cpu.max" : "cpu.cfs_quota_us", "");
 	if (bytes > 0 && bytes < INT64_MAX / 2) /* more means that there is none */
 		limits->memory = bytes;
 	if (most > 0)
-		limits->pids = (int)most;
+		limits->pids = most;
+	if (quota > 0)
+		limits->cpu = quota * 1000 / CPU_PERIOD_US;
 }

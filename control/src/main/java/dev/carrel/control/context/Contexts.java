@@ -149,8 +149,16 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     if (old != null) {
       old.end();
     }
-    context.takeTurn(settings.maxQueued(), settings.startTimeout());
-    // A cell that waited may have started a fresh one already: that one is as good.
+    try {
+      context.takeTurn(settings.maxQueued(), settings.startTimeout());
+    } catch (SandboxException e) {
+      // A cell that waited may have started a fresh one already: that one is as good.
+      Kernel fresh = context.kernel();
+      if (e.code() == ErrorCode.LIMIT_REACHED && fresh != null && fresh != old && fresh.alive()) {
+        return context.snapshot();
+      }
+      throw e;
+    }
     return started(caller, running, context);
   }
 

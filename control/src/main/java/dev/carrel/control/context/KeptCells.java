@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -36,8 +37,11 @@ final class KeptCells {
     Set<String> own = bySandbox.computeIfAbsent(sandbox.value(), _ -> new LinkedHashSet<>());
     own.add(id);
     if (own.size() > maxOfSandbox) {
-      // Its key is gone by now, or goes with this one's.
-      own.stream().filter(old -> requireKept(old).cell.over()).findFirst().ifPresent(this::remove);
+      // Its key is gone by now, or goes with this one's; those of cells that run stay beside.
+      List<String> over = own.stream().filter(old -> requireKept(old).cell.over()).toList();
+      if (over.size() > maxOfSandbox) {
+        remove(over.getFirst());
+      }
     }
   }
 

@@ -94,7 +94,7 @@ final class LiveContext {
 
   /** Throws when whoever comes now would be refused. */
   void requireRoom(int maxWaiting) {
-    if (waiting.get() >= maxWaiting) {
+    if (turn.availablePermits() == 0 && waiting.get() >= maxWaiting) {
       throw full(maxWaiting);
     }
   }

@@ -35,14 +35,8 @@ final class Folding {
   static ExecResult result(Exec exec, OutputLog log, ExecSettings settings, Signed signed) {
     var stdout = new HeadTail(settings.stdoutChars());
     var stderr = new HeadTail(settings.stderrChars());
-    long lost = fold(log, exec.outputEnd(), stdout, stderr);
-    return result(exec, stdout.text(), stderr.text(), lost > 0, signed);
-  }
-
-  /** Returns how many bytes the log had lost. */
-  static long fold(OutputLog log, long end, HeadTail stdout, HeadTail stderr) {
     long lost = 0;
-    for (long at = 0; at < end; ) {
+    for (long at = 0; at < exec.outputEnd(); ) {
       OutputLog.Piece piece = log.read(at, OutputBlock.CAPACITY);
       lost += piece.lost();
       stdout.skip(piece.lost());
@@ -54,6 +48,6 @@ final class Folding {
       }
       at = piece.next();
     }
-    return lost;
+    return result(exec, stdout.text(), stderr.text(), lost > 0, signed);
   }
 }

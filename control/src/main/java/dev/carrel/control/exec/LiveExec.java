@@ -40,8 +40,6 @@ final class LiveExec {
   private final OutputLog log;
   private final HeadTail stdout;
   private final HeadTail stderr;
-  // Of one that may run for days what it wrote is folded at its end: there may be very many.
-  private final boolean lasting;
   private final RedactedStream cleanOut;
   private final RedactedStream cleanErr;
   private final Consumer<LiveExec> onEnd;
@@ -74,7 +72,6 @@ final class LiveExec {
     this.log = log;
     this.stdout = new HeadTail(settings.stdoutChars());
     this.stderr = new HeadTail(settings.stderrChars());
-    this.lasting = beginning.background() || beginning.terminal();
     this.onEnd = onEnd;
     this.cleanOut = sandbox.redaction().stream();
     this.cleanErr = sandbox.redaction().stream();
@@ -244,9 +241,7 @@ final class LiveExec {
 
   /** Feeds what an earlier process had kept of the output to the folded result. */
   void replayed(Channel channel, ByteBuffer bytes) {
-    if (!lasting) {
-      (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
-    }
+    (channel == Channel.STDOUT ? stdout : stderr).add(bytes);
   }
 
   private void pump() {
@@ -318,9 +313,7 @@ final class LiveExec {
       case GuestEvent.Gap(long bytes) -> {
         received += bytes;
         passRest();
-        if (!lasting) {
-          stdout.skip(bytes);
-        }
+        stdout.skip(bytes);
         log.gap(bytes);
       }
       case GuestEvent.Control _ -> LOG.warn("exec {} sent control bytes unasked", id());
@@ -330,9 +323,7 @@ final class LiveExec {
 
   private void pass(Channel channel, ByteBuffer clean) throws InterruptedException {
     if (clean.hasRemaining()) {
-      if (!lasting) {
-        (channel == Channel.STDOUT ? stdout : stderr).add(clean);
-      }
+      (channel == Channel.STDOUT ? stdout : stderr).add(clean);
       log.append(channel, clean);
     }
   }
@@ -388,9 +379,6 @@ final class LiveExec {
   }
 
   private void finish(Exited exited) {
-    if (lasting) {
-      Folding.fold(log, log.end(), stdout, stderr);
-    }
     end = beginning.with(pid, log.end(), Instant.now(), exited);
     records = log.keep();
     session.close();

@@ -44,7 +44,6 @@ import org.jspecify.annotations.Nullable;
  * whether the state survived. Safe for many threads.
  */
 public final class Contexts implements SandboxListener, AutoCloseable {
-  private static final Duration JOIN_PATIENCE = Duration.ofSeconds(2);
   private static final String RESTARTED =
       "the interpreter was started anew: what earlier cells defined is gone";
 
@@ -56,6 +55,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private final Vault vault;
   private final Telemetry telemetry;
   private final KernelStarts starts;
+  private final KernelJoins joins;
   private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels;
@@ -80,6 +80,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     this.settings = settings;
     this.store = new ContextStore(database);
     this.starts = new KernelStarts(settings, libDirectory, telemetry);
+    this.joins = new KernelJoins(settings.interruptGrace(), ids::incrementAndGet);
     this.warmKernels = new WarmKernels(starts, settings, ids::incrementAndGet, telemetry);
     this.queue = queue;
     this.vault = vault;
@@ -259,17 +260,8 @@ public final class Contexts implements SandboxListener, AutoCloseable {
     warmKernels.forget(id);
     SandboxContexts box = boxes.get(id);
     if (box != null) {
-      box.list().forEach(Contexts::over);
+      box.list().forEach(LiveContext::ended);
     }
-  }
-
-  private static void over(LiveContext context) {
-    Cell running = context.cell();
-    if (running != null) {
-      // Its kernel's reader may wait for who reads the cell, and would never learn of the end.
-      running.stopWaiting();
-    }
-    context.lost();
   }
 
   @Override
@@ -291,7 +283,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       if (exec != null) {
         execs.add(exec);
         if (context.kernel() == null) {
-          join(sandbox, context, exec, row.start());
+          joins.join(sandbox, context, exec, row.start());
         }
       }
     }
@@ -525,43 +517,6 @@ public final class Contexts implements SandboxListener, AutoCloseable {
         context.delete();
         box.remove(context);
       }
-    }
-  }
-
-  private void join(
-      RunningSandbox sandbox, LiveContext context, ExecId exec, Context.@Nullable Start start) {
-    Kernel kernel;
-    try {
-      kernel = new Kernel(sandbox, exec, sandbox.attachAtEnd(exec), start);
-    } catch (SandboxException e) {
-      // It ended while nobody looked. The next cell starts another and says so.
-      context.lost();
-      return;
-    }
-    context.kernel(kernel);
-    context.saved(kernel);
-    context.joining();
-    Thread.ofVirtual().name(sandbox.id() + "-join").start(() -> awaitJoined(context, kernel));
-  }
-
-  private void awaitJoined(LiveContext context, Kernel kernel) {
-    try {
-      int ping = ids.incrementAndGet();
-      boolean answered = kernel.answers(ping, JOIN_PATIENCE);
-      if (!answered && kernel.alive()) {
-        // Busy with a cell that nobody waits for any more.
-        kernel.interrupt();
-        answered = kernel.awaitAnswer(settings.interruptGrace());
-      }
-      if (!answered) {
-        kernel.end();
-      }
-    } catch (SandboxException e) {
-      context.lost();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } finally {
-      context.endTurn();
     }
   }
 

@@ -175,6 +175,16 @@ final class LiveContext {
     turn.acquireUninterruptibly();
   }
 
+  /** Its machine is gone. */
+  void ended() {
+    Cell running = cell;
+    if (running != null) {
+      // Its kernel's reader may wait for who reads the cell, and would never learn of the end.
+      running.stopWaiting();
+    }
+    lost();
+  }
+
   /** Its interpreter is gone with its machine, or ended while nobody looked. */
   void lost() {
     everStarted = true;

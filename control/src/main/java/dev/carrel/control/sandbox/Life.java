@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Life {
   private static final Logger LOG = LoggerFactory.getLogger(Life.class);
-  private static final Duration FREEZE_LIMIT = Duration.ofSeconds(10);
+  static final Duration FREEZE_LIMIT = Duration.ofSeconds(10);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final LifeSettings settings;
@@ -51,6 +51,7 @@ final class Life {
   private final Remains remains;
   private final FailedStarts failures;
   private final Freezing freezing;
+  private final Pauses pauses;
 
   Life(
       LifeSettings settings,
@@ -74,6 +75,7 @@ final class Life {
     this.remains = new Remains(store, volumes, listeners);
     this.failures = new FailedStarts(store, volumes, telemetry, this::now, this::tell);
     this.freezing = new Freezing(this, store, events);
+    this.pauses = new Pauses(this, listeners, telemetry);
   }
 
   /** From its machines to the network. */
@@ -313,7 +315,7 @@ final class Life {
       if (live == null) {
         throw Failures.notRunning(store.find(id).orElseThrow(() -> Failures.notFound(id)));
       }
-      pause(live, cause);
+      pauses.hold(live, cause);
       live.touch(); // somebody wants it as it is
       return live.snapshot();
     }
@@ -328,7 +330,7 @@ final class Life {
       if (running.get(live.id()) != live || live.paused()) {
         return false;
       }
-      pause(live, cause);
+      pauses.hold(live, cause);
       if (live.uses() != uses || live.busy()) {
         resume(live, "used");
         return false;
@@ -343,35 +345,7 @@ final class Life {
       if (running.get(live.id()) != live) {
         throw Failures.notRunning(current(live));
       }
-      if (!live.paused()) {
-        return;
-      }
-      live.requireNotFrozen();
-      try {
-        Bounded.run("resume of " + live.id(), FREEZE_LIMIT, live.machine()::resume);
-      } catch (SandboxException e) {
-        throw live.machine().death().isPresent() ? Failures.notRunning(died(live)) : e;
-      }
-      goOn(live, cause);
-      listeners.forEach(listener -> listener.resumed(live.id()));
-      live.goOn();
-      telemetry.count("sandboxes_resumed");
-    }
-  }
-
-  /** What cannot be written down did not happen: it is held again. */
-  private void goOn(RunningSandbox live, String cause) {
-    Sandbox held = live.row();
-    boolean written = false;
-    try {
-      live.row(held.edit().expiry(IdlePolicy.goingOn(held, now())).build());
-      move(live, SandboxStatus.RUNNING, null, cause);
-      written = true;
-    } finally {
-      if (!written) {
-        live.row(held);
-        live.holdAgain(FREEZE_LIMIT);
-      }
+      pauses.resume(live, cause);
     }
   }
 
@@ -494,60 +468,13 @@ final class Life {
     }
   }
 
-  private void pause(RunningSandbox live, String cause) {
-    if (live.paused()) {
-      return;
-    }
-    // First of all, so that whoever uses it from now on waits for us.
-    live.paused(true);
-    boolean held = true;
-    boolean done = false;
-    Machine machine = live.machine();
-    try {
-      Bounded.call(
-          "pause of " + live.id(),
-          FREEZE_LIMIT,
-          () -> {
-            machine.pause();
-            return machine;
-          },
-          _ -> undoLatePause(live));
-      move(live, SandboxStatus.PAUSED, null, cause);
-      done = true;
-      listeners.forEach(listener -> listener.paused(live.id()));
-      telemetry.count("sandboxes_paused");
-    } catch (SandboxException e) {
-      held = e.code() != ErrorCode.NOT_SUPPORTED;
-      throw e;
-    } finally {
-      if (!done) {
-        // Not written down, or its engine fell silent and may have done it: it must not stay so.
-        if (held) {
-          live.letGo(FREEZE_LIMIT);
-        }
-        live.paused(false);
-        live.awake();
-      }
-    }
-  }
-
-  /** It came when nobody waited for it any more; another one may have been made since. */
-  private void undoLatePause(RunningSandbox live) {
-    try (Turn _ = turns.takeAtLast(live.id())) {
-      if (running.get(live.id()) == live && !live.paused()) {
-        live.letGo(FREEZE_LIMIT);
-      }
-    }
-  }
-
   private Sandbox move(RunningSandbox live, SandboxStatus status, Failure why) {
     Sandbox moved = move(live, status, why, why.cause());
     telemetry.count("sandboxes_ended_" + why.cause());
     return moved;
   }
 
-  private Sandbox move(
-      RunningSandbox live, SandboxStatus status, @Nullable Failure why, String cause) {
+  Sandbox move(RunningSandbox live, SandboxStatus status, @Nullable Failure why, String cause) {
     Sandbox before = live.snapshot();
     Sandbox after = before.edit().status(status).ended(why == null ? null : now(), why).build();
     if (!store.transition(before, after, cause)) {

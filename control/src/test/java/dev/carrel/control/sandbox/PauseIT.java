@@ -37,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -364,12 +365,17 @@ final class PauseIT {
                     Language.PYTHON,
                     null,
                     Duration.ofMinutes(1)))) {
-      // Until its output has nowhere to go.
-      for (long before = -1, now = 0; now == 0 || now != before; ) {
-        before = now;
-        Thread.sleep(300);
-        now = Long.parseLong(run(sandbox, "stat -c %s /tmp/in || echo 0").stdout().text().trim());
-      }
+      var before = new AtomicLong();
+      var since = new AtomicLong();
+      // Until its output has had nowhere to go for a while.
+      eventually(
+          () -> {
+            long now = size(sandbox, "/tmp/in");
+            if (now <= 0 || before.getAndSet(now) != now) {
+              since.set(System.nanoTime());
+            }
+            return System.nanoTime() - since.get() > Duration.ofMillis(500).toNanos();
+          });
       sandboxes().pause(ALICE, sandbox.id());
     }
     sandboxes().stop(ALICE, sandbox.id());
@@ -532,10 +538,15 @@ final class PauseIT {
   }
 
   private boolean exists(Sandbox sandbox, String path) {
+    return size(sandbox, path) >= 0;
+  }
+
+  /** -1: there is none. */
+  private long size(Sandbox sandbox, String path) {
     try {
-      return fixture.control().files().stat(ALICE, sandbox.id(), path).size() >= 0;
+      return fixture.control().files().stat(ALICE, sandbox.id(), path).size();
     } catch (SandboxException e) {
-      return false;
+      return -1;
     }
   }
 

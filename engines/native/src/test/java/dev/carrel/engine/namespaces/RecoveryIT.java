@@ -2,6 +2,7 @@ package dev.carrel.engine.namespaces;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.engine.testkit.Eventually;
 import dev.carrel.engine.testkit.Finished;
 import dev.carrel.engine.testkit.MachineTests;
 import dev.carrel.guest.Guest;
@@ -94,10 +95,7 @@ final class RecoveryIT extends MachineTests {
 
     try (Engine other = new NativeEngine(settings, new SpawnServer(settings))) {
       assertThat(other.recover()).extracting(Machine::id).containsExactly(kept.id());
-      for (int i = 0; i < 100 && Files.exists(torn); i++) {
-        Thread.sleep(50);
-      }
-      assertThat(torn).doesNotExist();
+      Eventually.holds("it is cleared away", Duration.ofSeconds(20), () -> Files.notExists(torn));
     }
   }
 

@@ -108,11 +108,13 @@ public final class ControlFixture implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    SandboxPage page;
-    do {
-      page = control.sandboxes().list(ALICE, SandboxQuery.all());
-      page.items().forEach(sandbox -> control.sandboxes().delete(ALICE, sandbox.id()));
-    } while (page.total() > page.items().size());
+    for (Caller owner : List.of(ALICE, MALLORY)) {
+      SandboxPage page;
+      do {
+        page = control.sandboxes().list(owner, SandboxQuery.all());
+        page.items().forEach(sandbox -> control.sandboxes().delete(owner, sandbox.id()));
+      } while (page.total() > page.items().size());
+    }
     control.close();
     eventually(this::removed);
   }

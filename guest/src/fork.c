@@ -173,11 +173,8 @@ ask_zygote(struct spawn *spawn, struct zygote *zygote, struct bytes payload, con
 	frame_end(&out);
 	bool good = send_ways(zygote->control, &out, &doors->kernel);
 	writer_free(&out);
-	if (good) {
-		if (zygote->asked++ == zygote->taken)
-			zygote->waiting = now_ms();
-		zygote->used = now_ms();
-	}
+	if (good)
+		zygote_asked(spawn, zygote);
 	return good;
 }
 

@@ -190,6 +190,19 @@ serve(struct keeper *keeper, int signals)
 	}
 }
 
+/* Kernels have it from their zygote that they go first when memory runs out, and so has what becomes their keeper. */
+static void
+stay_like_guest(void)
+{
+	char score[8];
+	int guest = open("/proc/1/oom_score_adj", O_RDONLY | O_CLOEXEC), own = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	ssize_t n = guest < 0 ? -1 : read(guest, score, sizeof score);
+	if (n > 0 && own >= 0 && write(own, score, (size_t)n) < 0)
+		errno = 0; /* nothing is lost but preference */
+	close(guest);
+	close(own);
+}
+
 /* Came over execve by way of the ambient set; from here on only this process has them, as a forked keeper does. */
 static bool
 keep_capabilities(void)
@@ -205,6 +218,7 @@ keeper_main(int argc, char **argv)
 {
 	sigset_t child;
 	const uint64_t all = UINT64_MAX;
+	stay_like_guest();
 	prctl(PR_SET_DUMPABLE, 0);
 	struct keeper keeper = {.terminal = -1, .channel = argc == 3 ? atoi(argv[1]) : -1, .main = argc == 3 ? atoi(argv[2]) : -1,
 				.family.root = getpid()};

@@ -17,6 +17,9 @@
 #define ENTER_MS 2000
 #define LOG_MAX (4 << 20)
 #define TEMPLATE_MEMORY (INT64_C(1) << 30)
+/* What a kernel has of its spare's memory is counted in the template as long as it lives: for each fork so much more. */
+#define HERITAGE_MEMORY (INT64_C(4) << 20)
+#define HERITAGES_AHEAD 64 /* forks for which the limit is raised at once */
 
 static const char *const preloads[] = {"plain", "ipython", "data"};
 
@@ -153,6 +156,24 @@ single_threaded(pid_t pid)
 	text[n > 0 ? n : 0] = 0;
 	const char *line = strstr(text, "\nThreads:");
 	return line != NULL && atoi(line + sizeof "\nThreads:" - 1) == 1;
+}
+
+void
+zygote_asked(struct spawn *spawn, struct zygote *zygote)
+{
+	struct failure failure;
+	if (zygote->asked++ == zygote->taken)
+		zygote->waiting = now_ms();
+	zygote->used = now_ms();
+	if (zygote->asked % HERITAGES_AHEAD != 0)
+		return;
+	struct box_details *template = &spawn->details[zygote->box];
+	struct limits more = template->limits;
+	more.memory += HERITAGES_AHEAD * HERITAGE_MEMORY;
+	if (cgroup_change(&template->groups, &template->limits, &more, &failure))
+		template->limits = more;
+	else
+		complain(zygote, failure.message);
 }
 
 /* It is ready: from now on it is asked, and the one it replaces no more. */

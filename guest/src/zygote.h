@@ -74,6 +74,9 @@ bool preload_known(const char *preload);
 /* The ready zygote of an image and preload; NULL when there is none yet: then one is on its way, or `reason` says why not. */
 struct zygote *zygote_for(struct spawn *spawn, const char *image, const char *preload, const char **reason);
 
+/* It was sent a request. */
+void zygote_asked(struct spawn *spawn, struct zygote *zygote);
+
 /* Ends one, and whatever it was doing. */
 void zygote_end(struct spawn *spawn, struct zygote *zygote, bool broken);
 

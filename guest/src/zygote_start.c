@@ -90,6 +90,14 @@ keep_descriptors(int control)
 		&& k_close_range(4, ~0u) == 0;
 }
 
+/* When memory runs out a kernel goes before its guest, as any command, and has it from here: where a memory is shared, and at
+ * times a kernel's is, the kernel would look at all processes of the host. Without privileges, as a keeper takes it back. */
+static bool
+prefer_for_oom(int score)
+{
+	return write(score, "500", 3) == 3;
+}
+
 static _Noreturn void
 become_zygote(const struct start *start, pid_t holder)
 {
@@ -97,14 +105,15 @@ become_zygote(const struct start *start, pid_t holder)
 		"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "BLIS_NUM_THREADS=1", "NUMEXPR_NUM_THREADS=1", NULL};
 	char *arguments[] = {"python3", "-S", "-X", "utf8", "/opt/carrel/kernels/python/zygote.py", (char *)start->preload, NULL};
 	const int namespaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-	bool good = true;
+	/* Below, the file is not there. */
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	bool good = score >= 0;
 	for (int i = 0; i < start->group_count; i++)
 		good = good && write(start->groups[i], "0", 1) == 1;
 	/* The template's own /tmp takes no file of an id that is not in its user namespace. */
 	good = good && setns(start->template, namespaces) == 0 && chdir("/") == 0
 		&& mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16m,nr_inodes=2048,mode=1777") == 0
-		&& keep_descriptors(start->control)
-		&& give_up_privileges(start->owner);
+		&& give_up_privileges(start->owner) && prefer_for_oom(score) && keep_descriptors(start->control);
 	/* After the change of ids, which forgets it. */
 	good = good && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == holder && seccomp_confine_zygote();
 	for (const char *folder = SEARCH + sizeof "PATH=" - 1; good && *folder != 0;) {
@@ -158,7 +167,7 @@ static bool
 send_setup(int control)
 {
 	struct writer out = {0};
-	struct bytes program = seccomp_program();
+	struct bytes program = seccomp_rest();
 	frame_begin(&out, 1);
 	put_bytes(&out, 10, program.data, program.length);
 	put_int(&out, 11, INSIDE_UID);

@@ -7,8 +7,9 @@ gained by that, and then does again what the launcher did to that sandbox's comm
     zygote ── spare ──► fork request ──► joins groups and namespaces, confines itself ── keeper (the guest's own program)
        └─ next spare                                                                        └─ kernel
 
-The spare is forked ahead of the request: copying a large process is most of the work. Nothing here needs a compiled module
-of ours, so that it runs on whatever Python an image has; the few calls that Python lacks go through ctypes.
+The spare is forked ahead of the request: copying a large process is most of the work. The kernel is no copy of it but has its
+memory, which is a step that no Python can take: that, and what it could take slower, is in guest/preload/fork.c, which needs
+neither a libc nor Python's headers. So all of this runs on whatever Python an image has.
 """
 
 import _signal
@@ -24,7 +25,8 @@ import time
 from . import session, unique
 
 CONTROL = 3
-KEEPER = "/opt/carrel/guest"
+KEEPER = b"/opt/carrel/guest"
+LIBRARY = "/opt/carrel/preload/fork.so"
 # A spare tells the zygote one of these, with its pid: the next spare is needed; it is to be ended; the server is gone.
 TAKEN, OVER, ALONE = b"t", b"o", b"a"
 WORD = 5
@@ -51,23 +53,47 @@ STREAMS = 5  # stdout, stderr, both ways of the channel, the keeper's
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 ARM = os.uname().machine == "aarch64"
-SYS_CLONE, SYS_SETNS, SYS_CAPSET, SYS_SECCOMP = (220, 268, 91, 277) if ARM else (56, 308, 126, 317)
+SYS_CLONE, SYS_CAPSET, SYS_GET_ROBUST_LIST = (220, 91, 100) if ARM else (56, 126, 274)
 VFORK = 0x4000 | 0x100 | 17  # CLONE_VFORK, CLONE_VM, SIGCHLD
-SYS_LANDLOCK_RESTRICT_SELF, SYS_CLOSE_RANGE = 446, 436
-RLIMIT_NPROC, RLIMIT_NOFILE = 6, 7
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 24, 28, 36, 47
-AMBIENT_RAISE, AMBIENT_CLEAR_ALL = 2, 4
-CAP_KILL, CAP_SETGID, CAP_SETUID = 5, 6, 7
-# Of linux/securebits.h: no capabilities for being root, none to be gained by any other way, all of it for good.
-SECUREBITS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7
+SYS_CLOSE_RANGE = 436
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 36, 47
+AMBIENT_CLEAR_ALL = 4
 
 
 # Making such a type takes longer than the calls it is for.
-TwoLongs, Header, Sets = ctypes.c_uint64 * 2, ctypes.c_uint32 * 2, ctypes.c_uint32 * 6
+Header, Sets, Ways = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6, ctypes.c_int * 16
 
 
-class Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+class Entrance(ctypes.Structure):
+    """As in guest/preload/fork.c, and so is the next."""
+
+    _fields_ = [
+        ("group_count", ctypes.c_int),
+        ("space_count", ctypes.c_int),
+        ("rules", ctypes.c_int),
+        ("filter_length", ctypes.c_int),
+        ("groups", Ways),
+        ("spaces", Ways),
+        ("kinds", Ways),
+        ("processes", ctypes.c_uint64),
+        ("files", ctypes.c_uint64),
+        ("filter", ctypes.c_char_p),
+        ("step", ctypes.c_char_p),
+    ]
+
+
+class Estate(ctypes.Structure):
+
+    _fields_ = [
+        ("program", ctypes.c_char_p),
+        ("arguments", ctypes.c_void_p),
+        ("environment", ctypes.c_void_p),
+        ("gone", ctypes.c_long),
+        ("alive", ctypes.c_long),
+        ("robust", ctypes.c_void_p),
+        ("robust_size", ctypes.c_size_t),
+        ("rseq", ctypes.c_long),
+    ]
 
 
 def field(tag, value):
@@ -97,8 +123,8 @@ def prctl(option, first=0, second=0):
     return check(libc.prctl(option, first, second, 0, 0))
 
 
-def set_capabilities(effective, permitted, inheritable):
-    call(SYS_CAPSET, Header(0x20080522, 0), Sets(effective, permitted, inheritable, 0, 0, 0))
+def give_up_capabilities():
+    call(SYS_CAPSET, Header(0x20080522, 0), Sets())
 
 
 # ---- messages
@@ -141,13 +167,15 @@ def serve(preload):
         setup, _, _ = receive(control)
         settings = fields(setup)
         prepare(preload)
+        library = load_library()
+        notes = notes_of_thread()
     except BaseException as failure:
         control.send(b"F" + describe(failure))
         os._exit(1)
     generators = unique.remember()
     # Once here, for what is made at first use: OpenSSL alone would cost every fork four megabytes of its own.
     unique.reseed(generators)
-    rehearse(settings)
+    rehearse(settings, library)
     gc.freeze()
     gc.enable()
     session.prepare_signals()
@@ -163,7 +191,7 @@ def serve(preload):
         if fork() == 0:
             os.close(heard)
             end_with(me)
-            spare(control, tell, settings, generators, me)
+            spare(control, tell, settings, generators, library, notes, me)
         word = hear(heard)
         while word == OVER:
             word = hear(heard)
@@ -225,65 +253,55 @@ def prepare(preload):
         session.forget_source(name)
 
 
-def spare(control, tell, settings, generators, zygote):
+def spare(control, tell, settings, generators, library, notes, zygote):
     """Waits for one request and becomes what it asks for. Never returns."""
     try:
         # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
         unique.reseed(generators)
-        rehearse(settings)
+        heritage = Heritage(library, notes)
+        if not select.select([control], [], [], 0)[0]:
+            rehearse(settings, library)
         request, passed, whole = receive(control)
         me = os.getpid().to_bytes(WORD - 1, "little")
         os.write(tell, (TAKEN if request else ALONE) + me)
         if not request:
             os._exit(0)
         asked = fields(request)
-        streams = enter(asked, passed, whole, settings)
+        streams = enter(asked, passed, whole, settings, library)
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    start(control, tell, OVER + me, asked, streams, number(settings[11][0]), zygote)
+    start(control, tell, OVER + me, asked, streams, number(settings[11][0]), zygote, heritage)
 
 
 def describe(failure):
     return ("%s: %s" % (type(failure).__name__, failure)).encode("ascii", "replace")[:200]
 
 
-def rehearse(settings):
+def rehearse(settings, library):
     """Goes the way of a request without effect: the pages that it writes to are copied before somebody waits for it."""
     here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     one = os.getpid().to_bytes(4, "little")
     there.sendmsg([SAMPLE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, there.fileno().to_bytes(4, sys.byteorder))])
     message, passed, whole = receive(here)
     request = fields(message)
-    divide(request, passed * (STREAMS + len(NAMESPACES)), whole)
+    join(request, (-1,) * (STREAMS + len(NAMESPACES)), whole and bool(passed), settings, library)
     for descriptor in (*passed, *os.pipe(), here.detach(), there.detach()):
         os.close(descriptor)
-    os.umask(0o022)
     os.setresgid(-1, -1, -1)
     os.setresuid(-1, -1, -1)
-    for value in (request[14][0], request[15][0]):
-        libc.setrlimit(-1, TwoLongs(number(value), number(value)))
-    set_capabilities(0, 0, 0)
+    give_up_capabilities()
     set_environment([b"%s=%s" % variable for variable in sys.modules["posix"].environ.items()])
     follow_environment()
     place((0, 0, 0, 0), (0, 0, 0, 0, 0))
     for option in (PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER):
         prctl(option, 0)
-    code = settings[10][0]
-    program = ctypes.byref(Program(len(code) // 8, code))
-    for attempt in (
-        lambda: os.write(-1, one),
-        lambda: call(SYS_SETNS, -1, NAMESPACES["user"]),
-        lambda: call(SYS_CLOSE_RANGE, 1, 0, 0),
-        lambda: call(SYS_LANDLOCK_RESTRICT_SELF, -1, 0),
-        lambda: call(SYS_SECCOMP, -1, 0, program),
-        lambda: prctl(PR_CAPBSET_DROP, 1 << 20),
-        lambda: os.setgroups([]),
-    ):
+    for attempt in (lambda: os.write(-1, one), lambda: call(SYS_CLOSE_RANGE, 1, 0, 0)):
         try:
             attempt()
         except OSError:
             continue
+    session.rehearse()
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
 
 
@@ -291,7 +309,7 @@ def rehearse(settings):
 
 
 def divide(request, passed, whole):
-    """What came, by what it is for: streams, namespaces with their names, the rules or None, groups.
+    """What came, by what it is for: streams, namespaces with their names, the rules or -1, groups.
 
     Raises unless all of it came, before anything is joined: the kernel leaves out what it cannot open here, and a fork without
     one of the groups would run in the sandbox and be held by the zygote's limits.
@@ -302,67 +320,107 @@ def divide(request, passed, whole):
     wanted = groups + number(request[12][0])
     if not whole or len(passed) != wanted:
         raise OSError("%d of %d descriptors came" % (len(passed), wanted))
-    ruleset = passed[rules] if groups > rules else None
+    ruleset = passed[rules] if groups > rules else -1
     return passed[:STREAMS], list(zip(names, passed[STREAMS:rules])), ruleset, passed[groups:]
 
 
-def enter(request, passed, whole, settings):
-    """Joins the sandbox and confines itself; what remains are the streams."""
+def join(request, passed, whole, settings, library):
+    """Streams of a request, and what came of joining and confining: 0, or an error and where."""
     streams, spaces, ruleset, groups = divide(request, passed, whole)
-    # Groups first: from here on all that is used is the sandbox's.
-    for group in groups:
-        os.write(group, b"0")
-    for name, space in spaces:
-        call(SYS_SETNS, space, NAMESPACES[name])
-    confine(request, settings, ruleset)
+    filter = settings[10][0]
+    entrance = Entrance(len(groups), len(spaces), ruleset, len(filter) // 8)
+    entrance.groups[: len(groups)] = groups
+    entrance.spaces[: len(spaces)] = [space for _, space in spaces]
+    entrance.kinds[: len(spaces)] = [NAMESPACES[name] for name, _ in spaces]
+    entrance.processes, entrance.files = number(request[14][0]), number(request[15][0])
+    entrance.filter = filter
+    return streams, library.enter(ctypes.byref(entrance)), entrance.step
+
+
+def enter(request, passed, whole, settings, library):
+    """Joins the sandbox and confines itself; what remains are the streams."""
+    streams, result, step = join(request, passed, whole, settings, library)
+    if result < 0:
+        raise OSError(-result, "%s (%s)" % (os.strerror(-result), step.decode()))
     session.fit_channel(number(request[15][0]))
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    # Here and not in the kernel, as whatever can be: that is a fresh copy, which pays for each page that it writes to.
+    # Here and not in the kernel, as whatever can be: until then nothing of the sandbox's runs.
     set_environment(request.get(17, []))
     return streams
 
 
-def confine(request, settings, ruleset):
-    """Does to this process what the launcher did to the guest: the ids, limits and capabilities of guest/src/confine.c."""
-    os.umask(0o022)
-    os.setgroups([])
-    os.setresgid(0, 0, 0)
-    os.setresuid(0, 0, 0)
-    for resource, value in ((RLIMIT_NPROC, request[14][0]), (RLIMIT_NOFILE, request[15][0])):
-        if number(value) > 0:
-            check(libc.setrlimit(resource, TwoLongs(number(value), number(value))))
-    kept = 1 << CAP_SETUID | 1 << CAP_SETGID | 1 << CAP_KILL
-    everything = (1 << 32) - 1
-    set_capabilities(everything, everything, kept)
-    # The keeper is executed, not forked, and gets its three by the ambient set; the kernel gives them up below.
-    for capability in (CAP_SETUID, CAP_SETGID, CAP_KILL):
-        prctl(PR_CAP_AMBIENT, AMBIENT_RAISE, capability)
-    drop_bounding_set()
-    prctl(PR_SET_SECUREBITS, SECUREBITS)
-    set_capabilities(kept, kept, kept)
-    if ruleset is not None:
-        call(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)
-    code = settings[10][0]
-    call(SYS_SECCOMP, 1, 0, ctypes.byref(Program(len(code) // 8, code)))
+def load_library():
+    """Nobody else wants the lock of the interpreter, so it is kept during its calls."""
+    library = ctypes.PyDLL(LIBRARY)
+    library.enter.restype = library.heir.restype = ctypes.c_long
+    return library
 
 
-def drop_bounding_set():
-    drop = libc.prctl
-    for capability in range(64):
-        if drop(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            if ctypes.get_errno() == 22 and capability > 37:
-                return  # past the last one of this kernel
-            check(-1)
+def notes_of_thread():
+    """Where libc may keep the number of this thread: somewhere in what it knows of the thread, and it does not say where."""
+    libc.pthread_self.restype = ctypes.c_void_p
+    thread, own = libc.pthread_self(), os.getpid().to_bytes(4, sys.byteorder)
+    # As far as there is memory for certain.
+    data = ctypes.string_at(thread, min(1024, 4096 - thread % 4096))
+    found = [thread + at for at in range(0, len(data) - 3, 4) if data[at : at + 4] == own]
+    if not found:
+        raise OSError("libc's number of the thread was not found")
+    return found
 
 
-def start(control, tell, over, request, streams, user, zygote):
+def rseq_offset():
+    """Where libc keeps what it shares with the kernel for restartable sequences, from the thread pointer on; 0: nowhere."""
+    try:
+        used = ctypes.c_uint.in_dll(libc, "__rseq_size").value
+        return ctypes.c_ssize_t.in_dll(libc, "__rseq_offset").value if used else 0
+    except ValueError:
+        return 0  # an older glibc, or another libc
+
+
+class Heritage:
+    """What the kernel gets of the spare together with its memory, and what is not right there any more."""
+
+    def __init__(self, library, notes):
+        own = os.getpid()
+        # Some other number may have been the zygote's too, by chance.
+        notes = [note for note in map(ctypes.c_int.from_address, notes) if note.value == own]
+        if len(notes) != 1:
+            raise OSError("libc's number of the thread is in %d places" % len(notes))
+        robust, size = ctypes.c_void_p(), ctypes.c_size_t()
+        call(SYS_GET_ROBUST_LIST, 0, ctypes.byref(robust), ctypes.byref(size))
+        self.heir, self.note = library.heir, notes[0]
+        self.number = ctypes.create_string_buffer(12)
+        self.arguments = (ctypes.c_char_p * 5)(b"guest", b"keeper")
+        self.arguments[3] = ctypes.addressof(self.number)
+        first = ctypes.addressof(self.arguments)
+        nothing = first + 4 * ctypes.sizeof(ctypes.c_char_p)
+        self.estate = Estate(KEEPER, first, nothing, -1, -1, robust, size, rseq_offset())
+
+    def pass_on(self, channel, gone, alive):
+        """Returns in the child; this process becomes its keeper, or raises."""
+        self.arguments[2] = b"%d" % channel
+        self.estate.gone, self.estate.alive = gone, alive
+        result = self.heir(ctypes.byref(self.estate))
+        if result < 0:
+            raise OSError(-result, os.strerror(-result))
+        self.number.value = b"%d" % os.getpid()
+        os.close(alive)
+
+    def settle(self):
+        """When nobody else has the memory. The former clears the note when it ends."""
+        self.note.value = os.getpid()
+
+
+def start(control, tell, over, request, streams, user, zygote, heritage):
     """Forks the keeper-to-be, which is the first in the sandbox's pid namespace, and that the kernel. Never returns.
 
     The keeper-to-be shares this process's memory and its stack, which saves a copy of both, and this process stands still
     until the other executes its program. It could not go on from there: so it is ended by then, by the zygote, or by the
-    kernel when the zygote has ended.
+    kernel when the zygote has ended. The kernel has the same memory and the same stack, and at last it alone: from its first
+    moment on the keeper-to-be lives in registers only, until its program runs.
     """
     gone, alive = os.pipe()
+    alone, shared = os.pipe()
     try:
         end_with(zygote)  # again: a change of ids forgets it
         # Should it go on all the same, it does so on a stack that is not its own any more: then it has to end.
@@ -372,42 +430,39 @@ def start(control, tell, over, request, streams, user, zygote):
         control.send(b"D" + describe(failure))
         os._exit(1)
     try:
-        os.close(alive)
-        kernel, problem = -1, b""
+        os.write(tell, over)
         try:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
             place(streams, (0, 1, 2, session.REQUESTS, session.EVENTS))
-            kernel = fork()
-        except OSError as failure:
-            problem = describe(failure)
-        if kernel == 0:
-            become_kernel(request, user)
-        os.write(tell, over)
-        os.read(gone, 1)
-        if problem:
-            control.send(b"D" + problem)
-        if kernel > 0:
             os.set_inheritable(streams[4], True)
-            os.execve(KEEPER, ["guest", "keeper", str(streams[4]), str(kernel)], {})
+            heritage.pass_on(streams[4], gone, alive)
+        except OSError as failure:
+            control.send(b"D" + describe(failure))
+            os._exit(1)
+        os.close(shared)
+        become_kernel(request, user, heritage, alone)
     finally:
         os._exit(127)  # also when the zygote has ended, and nobody hears
 
 
-def become_kernel(request, user):
+def become_kernel(request, user, heritage, alone):
     try:
         os.setsid()
         faulthandler.enable()
-        # Of all that came along the five that are in their places.
-        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
-        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
-        set_capabilities(0, 0, 0)
+        give_up_capabilities()
+        # Until then the keeper-to-be, which has capabilities, has this memory too: nothing of the sandbox's may run on it, and
+        # nobody in the sandbox may look at it.
+        os.read(alone, 1)
+        heritage.settle()
+        # Of all that came along the five that are in their places.
+        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
+        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
         os.chdir(request.get(16, [b"/workspace"])[0])
         # A process that changed its user belongs to root in /proc; an executed one does not.
         prctl(PR_SET_DUMPABLE, 1)
-        prefer_for_oom()
         # Not before: it reads and runs what the sandbox has.
         follow_environment()
         threading = sys.modules.get("threading")
@@ -424,16 +479,6 @@ def place(streams, targets):
     for stream, target in zip((nothing, *streams), targets):
         os.dup2(stream, target, target < 3)
     os.close(nothing)
-
-
-def prefer_for_oom():
-    """When memory runs out the kernel goes before the guest, as with any command."""
-    try:
-        file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(file, b"500")
-        os.close(file)
-    except OSError:
-        return  # nothing is lost but preference
 
 
 def set_environment(variables):

@@ -139,6 +139,59 @@ final class ForkIT extends MachineTests {
                   """))
           .as("first to go when memory runs out, owner of its /proc, umask")
           .isEqualTo("500 1000 0022\n");
+      assertThat(
+              kernel.run(
+                  """
+                  keeper, guest = (open('/proc/%d/oom_score_adj' % pid).read() for pid in (os.getppid(), 1))
+                  print(keeper == guest, guest != '500\\n')
+                  """))
+          .as("the keeper stays as long as the guest does")
+          .isEqualTo("True True\n");
+    }
+  }
+
+  /** It is no copy of the process that it comes of, but has its memory. */
+  @Test
+  void forkedKernelIsWhatItsLibcTakesItFor() {
+    Machine machine = start();
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      assertThat(
+              kernel.run(
+                  """
+                  import ctypes, os, signal
+                  libc, heard = ctypes.CDLL(None), []
+                  signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
+                  getattr(libc, 'raise')(signal.SIGUSR1)
+                  processors = sorted(os.sched_getaffinity(0))
+                  there = []
+                  for processor in processors:
+                      os.sched_setaffinity(0, {processor})
+                      there.append(libc.sched_getcpu())
+                  os.sched_setaffinity(0, processors)
+                  print(len(heard), there == processors)
+                  """))
+          .as("the thread that signals itself, and where it runs")
+          .isEqualTo("1 True\n");
+      assertThat(
+              kernel.run(
+                  """
+                  import faulthandler, os, signal, threading
+                  def end(how):
+                      child = os.fork()
+                      if child == 0:
+                          how()
+                      return os.waitpid(child, 0)[1] & 127
+                  thread = threading.Thread(target=lambda: print('a thread'))
+                  thread.start()
+                  thread.join()
+                  print(end(lambda: (faulthandler.disable(), os.abort())) == signal.SIGABRT, end(lambda: os._exit(0)))
+                  """))
+          .isEqualTo("a thread\nTrue 0\n");
+      assertThat(
+              kernel.run(
+                  "import sys; sys.setrecursionlimit(10**5); f = lambda n: n and f(n - 1); print(f(5000))"))
+          .as("its stack grows")
+          .isEqualTo("0\n");
     }
   }
 

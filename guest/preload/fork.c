@@ -1,0 +1,295 @@
+/* A library for the forks of zygotes (../../kernels/python/carrel_kernel/zygote.py), while somebody waits for them.
+ *
+ * `enter` is what Python would do too, slower. `heir` is what it could not: a process divides into a child that goes on with
+ * the memory and the stack as they are, and a parent that becomes another program. After a fork both have copies, and pay for
+ * each page that they write to; here the child gets the pages themselves. So the parent, from the clone until its program
+ * runs, touches neither the stack nor anything else in memory but what `estate` points to: it has its registers.
+ *
+ * No libc is used, so one library serves every image with a dynamic linker. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define WAYS 16
+#define SHARED 0x100 /* CLONE_VM */
+#define RSEQ_SIZE 32 /* of the first version, which every kernel takes */
+#define RSEQ_CPU 1
+#define RSEQ_NONE (-2)
+#define PUBLIC __attribute__((visibility("default")))
+
+/* All of it has to stay as it is until the parent's program runs. */
+struct estate {
+	const char *program;
+	char *const *arguments, *const *environment;
+	long gone;  /* a pipe at whose end nobody else uses the memory any more, and the arguments are complete */
+	long alive; /* its other end, which the child closes when they are */
+	/* What the kernel knows of a thread of this memory, and does not know of the child's. */
+	void *robust;
+	size_t robust_size;
+	long rseq; /* from the thread pointer on; 0: none */
+};
+
+PUBLIC long heir(const struct estate *estate);
+
+#if defined(__x86_64__)
+
+#define RSEQ_SIGNATURE 0x53053053
+
+static long
+call5(long number, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	long result;
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	return result;
+}
+
+/* Returns in the child, and in the parent only when there is no child. */
+static long
+divide(const struct estate *estate)
+{
+	static char nothing;
+	long result;
+	register const char *program __asm__("r12") = estate->program;
+	register char *const *arguments __asm__("r13") = estate->arguments;
+	register char *const *environment __asm__("r14") = estate->environment;
+	register long gone __asm__("r15") = estate->gone;
+	register char *byte __asm__("rbx") = &nothing;
+	register long alive __asm__("r9") = estate->alive;
+	register long thread __asm__("r8") = 0;
+	register long note __asm__("r10") = 0;
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jle 4f\n\t"
+			 "mov %[close], %%eax\n\t"
+			 "mov %%r9, %%rdi\n\t"
+			 "syscall\n"
+			 "1:\txor %%eax, %%eax\n\t" /* read */
+			 "mov %%r15, %%rdi\n\t"
+			 "mov %%rbx, %%rsi\n\t"
+			 "mov $1, %%edx\n\t"
+			 "syscall\n\t"
+			 "cmp $-4, %%rax\n\t" /* EINTR */
+			 "je 1b\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 3f\n\t"
+			 "mov %[execve], %%eax\n\t"
+			 "mov %%r12, %%rdi\n\t"
+			 "mov %%r13, %%rsi\n\t"
+			 "mov %%r14, %%rdx\n\t"
+			 "syscall\n"
+			 "3:\tmov %[exit], %%eax\n\t"
+			 "mov $127, %%edi\n\t"
+			 "syscall\n\t"
+			 "jmp 3b\n"
+			 "4:"
+			 : "=a"(result)
+			 : "a"((long)SYS_clone), "D"((long)(SHARED | SIGCHLD)), "S"(0l), "d"(0l), "r"(note), "r"(thread), "r"(program),
+			 "r"(arguments), "r"(environment), "r"(gone), "r"(byte), "r"(alive), [close] "i"(SYS_close), [execve] "i"(SYS_execve),
+			 [exit] "i"(SYS_exit_group)
+			 : "rcx", "r11", "memory", "cc");
+	return result;
+}
+
+#elif defined(__aarch64__)
+
+#define RSEQ_SIGNATURE 0xd428bc00
+
+static long
+call5(long number, long a, long b, long c, long d, long e)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+	return x0;
+}
+
+/* Returns in the child, and in the parent only when there is no child. */
+static long
+divide(const struct estate *estate)
+{
+	static char nothing;
+	register const char *program __asm__("x19") = estate->program;
+	register char *const *arguments __asm__("x20") = estate->arguments;
+	register char *const *environment __asm__("x21") = estate->environment;
+	register long gone __asm__("x22") = estate->gone;
+	register char *byte __asm__("x23") = &nothing;
+	register long alive __asm__("x24") = estate->alive;
+	register long x0 __asm__("x0") = SHARED | SIGCHLD;
+	register long x1 __asm__("x1") = 0;
+	register long x2 __asm__("x2") = 0;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = 0;
+	register long x8 __asm__("x8") = SYS_clone;
+	__asm__ volatile("svc 0\n\t"
+			 "cmp x0, #0\n\t"
+			 "b.le 4f\n\t"
+			 "mov x0, x24\n\t"
+			 "mov x8, %[close]\n\t"
+			 "svc 0\n"
+			 "1:\tmov x0, x22\n\t"
+			 "mov x1, x23\n\t"
+			 "mov x2, #1\n\t"
+			 "mov x8, %[read]\n\t"
+			 "svc 0\n\t"
+			 "cmn x0, #4\n\t" /* EINTR */
+			 "b.eq 1b\n\t"
+			 "cbnz x0, 3f\n\t"
+			 "mov x0, x19\n\t"
+			 "mov x1, x20\n\t"
+			 "mov x2, x21\n\t"
+			 "mov x8, %[execve]\n\t"
+			 "svc 0\n"
+			 "3:\tmov x0, #127\n\t"
+			 "mov x8, %[exit]\n\t"
+			 "svc 0\n\t"
+			 "b 3b\n"
+			 "4:"
+			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x8)
+			 : "r"(x3), "r"(x4), "r"(program), "r"(arguments), "r"(environment), "r"(gone), "r"(byte), "r"(alive),
+			 [close] "i"(SYS_close), [read] "i"(SYS_read), [execve] "i"(SYS_execve), [exit] "i"(SYS_exit_group)
+			 : "memory", "cc");
+	return x0;
+}
+
+#else
+#error "no system call for this processor is known here"
+#endif
+
+/* What a fork joins and takes upon itself before anything of the sandbox's runs in it. */
+struct entrance {
+	int32_t group_count, space_count;
+	int32_t rules; /* of Landlock; -1: none */
+	int32_t filter_length;
+	int32_t groups[WAYS]; /* files of control groups */
+	int32_t spaces[WAYS], kinds[WAYS];
+	uint64_t processes, files; /* limits; 0: a group counts them */
+	const void *filter;	   /* of seccomp */
+	const char *step;	   /* where it failed */
+};
+
+PUBLIC long enter(struct entrance *entrance);
+
+static long
+set_capabilities(uint32_t effective, uint32_t inheritable)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{.effective = effective, .permitted = effective, .inheritable = inheritable}};
+	return call5(SYS_capset, (long)&header, (long)data, 0, 0, 0);
+}
+
+static long
+limit(int resource, uint64_t value)
+{
+	const uint64_t both[] = {value, value};
+	return value == 0 ? 0 : call5(SYS_prlimit64, 0, resource, (long)both, 0, 0);
+}
+
+static long
+empty_bounding_set(void)
+{
+	for (int capability = 0;; capability++) {
+		long result = call5(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+		if (result < 0) /* past the last one of this kernel */
+			return result == -EINVAL && capability > CAP_AUDIT_READ ? 0 : result;
+	}
+}
+
+/* The keeper is executed, not forked, and gets its three by the ambient set; the kernel gives them up after it. */
+static long
+keep_capabilities(void)
+{
+	static const int kept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED
+		| SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	uint32_t these = 0;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		these |= 1u << kept[i];
+	long result = set_capabilities(UINT32_MAX, these);
+	for (size_t i = 0; result == 0 && i < sizeof kept / sizeof *kept; i++)
+		result = call5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
+	if (result == 0)
+		result = empty_bounding_set();
+	if (result == 0)
+		result = call5(SYS_prctl, PR_SET_SECUREBITS, bits, 0, 0, 0);
+	return result == 0 ? set_capabilities(these, these) : result;
+}
+
+/* Does again what the launcher did to the sandbox's guest: the ids, limits and capabilities of ../src/confine.c. 0, or the
+ * negative number of an error. */
+long
+enter(struct entrance *entrance)
+{
+	const struct {
+		unsigned short length;
+		const void *filter;
+	} filter = {(unsigned short)entrance->filter_length, entrance->filter};
+	long result = 0;
+	/* Groups first: from here on all that is used is the sandbox's. */
+	entrance->step = "control groups";
+	for (int32_t i = 0; result >= 0 && i < entrance->group_count; i++)
+		result = call5(SYS_write, entrance->groups[i], (long)"0", 1, 0, 0);
+	if (result < 0)
+		return result;
+	entrance->step = "namespaces";
+	for (int32_t i = 0; result >= 0 && i < entrance->space_count; i++)
+		result = call5(SYS_setns, entrance->spaces[i], entrance->kinds[i], 0, 0, 0);
+	if (result < 0)
+		return result;
+	entrance->step = "ids";
+	call5(SYS_umask, 022, 0, 0, 0, 0);
+	if ((result = call5(SYS_setgroups, 0, 0, 0, 0, 0)) < 0 || (result = call5(SYS_setresgid, 0, 0, 0, 0, 0)) < 0
+		|| (result = call5(SYS_setresuid, 0, 0, 0, 0, 0)) < 0)
+		return result;
+	entrance->step = "limits";
+	if ((result = limit(RLIMIT_NPROC, entrance->processes)) < 0 || (result = limit(RLIMIT_NOFILE, entrance->files)) < 0)
+		return result;
+	entrance->step = "capabilities";
+	if ((result = keep_capabilities()) < 0)
+		return result;
+	entrance->step = "Landlock";
+	if (entrance->rules >= 0 && (result = call5(SYS_landlock_restrict_self, entrance->rules, 0, 0, 0, 0)) < 0)
+		return result;
+	entrance->step = "seccomp";
+	return call5(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
+}
+
+/* As libc has it in a thread that it has made itself. */
+static void
+register_thread(const struct estate *estate, const stack_t *signals)
+{
+	char *rseq = (char *)__builtin_thread_pointer() + estate->rseq;
+	call5(SYS_sigaltstack, (long)signals, 0, 0, 0, 0);
+	if (estate->robust != NULL)
+		call5(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
+	if (estate->rseq != 0 && call5(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
+		((int32_t *)(void *)rseq)[RSEQ_CPU] = RSEQ_NONE;
+}
+
+/* 0 in the child; in the parent, if it is still there, the negative number of an error. */
+long
+heir(const struct estate *estate)
+{
+	uint64_t all = UINT64_MAX, old;
+	stack_t signals;
+	call5(SYS_sigaltstack, 0, (long)&signals, 0, 0, 0);
+	/* A handler in the parent would use the stack. Its program sets a mask of its own. */
+	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof all, 0);
+	long result = divide(estate);
+	if (result == 0)
+		register_thread(estate, &signals);
+	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof old, 0);
+	return result;
+}

@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 
-from driver import KERNELS
+from driver import HERE, KERNELS
+
+LIBRARY = os.path.join(HERE, "..", "..", "guest", "build", "preload", "fork.so")
 
 FORKS = 20
 PROGRAM = """
@@ -120,7 +122,7 @@ class Unique(unittest.TestCase):
             import array, os, resource, socket, sys
             sys.path.insert(0, sys.argv[1])
             from carrel_kernel import zygote
-            case = sys.argv[2]
+            case, library = sys.argv[2], zygote.load_library(sys.argv[3])
             here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             read, write = os.pipe()
             os.set_blocking(read, False)
@@ -133,8 +135,10 @@ class Unique(unittest.TestCase):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (max(here.fileno(), there.fileno(), read, write) + len(sent),) * 2)
             there.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", sent))])
             message, passed, whole = zygote.receive(here)
+            request = zygote.fields(message)
+            request.update({14: [bytes(8)], 15: [bytes(8)]})
             try:
-                zygote.enter(zygote.fields(message), passed, whole, {})
+                zygote.enter(request, passed, whole, {10: [b""]}, library)
             except OSError as failure:
                 problem = str(failure)
             try:
@@ -144,11 +148,11 @@ class Unique(unittest.TestCase):
             print(len(passed), whole, written, problem)
         """
         for case, outcome in (
-            ("all", "11 True b'000' [Errno 22] Invalid argument\n"),
+            ("all", "11 True b'000' [Errno 22] Invalid argument (namespaces)\n"),
             ("fewer", "10 True b'' 10 of 11 descriptors came\n"),
             ("cut", "10 False b'' 10 of 11 descriptors came\n"),
         ):
-            command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), case]
+            command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), case, LIBRARY]
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
             self.assertEqual(done.stdout, outcome, case)
 

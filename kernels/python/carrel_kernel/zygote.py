@@ -327,13 +327,13 @@ def divide(request, passed, whole):
 def join(request, passed, whole, settings, library):
     """Streams of a request, and what came of joining and confining: 0, or an error and where."""
     streams, spaces, ruleset, groups = divide(request, passed, whole)
-    filter = settings[10][0]
-    entrance = Entrance(len(groups), len(spaces), ruleset, len(filter) // 8)
+    rest = settings[10][0]
+    entrance = Entrance(len(groups), len(spaces), ruleset, len(rest) // 8)
     entrance.groups[: len(groups)] = groups
     entrance.spaces[: len(spaces)] = [space for _, space in spaces]
     entrance.kinds[: len(spaces)] = [NAMESPACES[name] for name, _ in spaces]
     entrance.processes, entrance.files = number(request[14][0]), number(request[15][0])
-    entrance.filter = filter
+    entrance.filter = rest
     return streams, library.enter(ctypes.byref(entrance)), entrance.step
 
 
@@ -349,9 +349,9 @@ def enter(request, passed, whole, settings, library):
     return streams
 
 
-def load_library():
+def load_library(path=LIBRARY):
     """Nobody else wants the lock of the interpreter, so it is kept during its calls."""
-    library = ctypes.PyDLL(LIBRARY)
+    library = ctypes.PyDLL(path)
     library.enter.restype = library.heir.restype = ctypes.c_long
     return library
 

@@ -9,7 +9,7 @@ import unittest
 
 from driver import HERE, KERNELS
 
-LIBRARY = os.path.join(HERE, "..", "..", "guest", "build", "preload", "fork.so")
+LIBRARY = os.path.join(HERE, "..", "..", "guest", "build", "preload", "heir.so")
 
 FORKS = 20
 PROGRAM = """

@@ -8,7 +8,7 @@ gained by that, and then does again what the launcher did to that sandbox's comm
        └─ next spare                                                                        └─ kernel
 
 The spare is forked ahead of the request: copying a large process is most of the work. The kernel is no copy of it but has its
-memory, which is a step that no Python can take: that, and what it could take slower, is in guest/preload/fork.c, which needs
+memory, which is a step that no Python can take: that, and what it could take slower, is in guest/preload/heir.c, which needs
 neither a libc nor Python's headers. So all of this runs on whatever Python an image has.
 """
 
@@ -26,7 +26,7 @@ from . import session, unique
 
 CONTROL = 3
 KEEPER = b"/opt/carrel/guest"
-LIBRARY = "/opt/carrel/preload/fork.so"
+LIBRARY = "/opt/carrel/preload/heir.so"
 # A spare tells the zygote one of these, with its pid: the next spare is needed; it is to be ended; the server is gone.
 TAKEN, OVER, ALONE = b"t", b"o", b"a"
 WORD = 5
@@ -65,7 +65,7 @@ Header, Sets, Ways = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6, ctypes.c_int * 16
 
 
 class Entrance(ctypes.Structure):
-    """As in guest/preload/fork.c, and so is the next."""
+    """As in guest/preload/heir.c, and so is the next."""
 
     _fields_ = [
         ("group_count", ctypes.c_int),

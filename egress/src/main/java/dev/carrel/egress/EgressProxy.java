@@ -1,6 +1,7 @@
 package dev.carrel.egress;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -14,7 +15,6 @@ import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -84,12 +84,15 @@ public final class EgressProxy implements AutoCloseable {
    * @param socket replaced when it is there
    */
   public Gate open(String sandbox, Path socket, Gate.Witness witness) throws IOException {
-    if (Files.exists(socket, LinkOption.NOFOLLOW_LINKS)) {
-      Files.delete(socket);
-    }
     ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
     try {
-      listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
+      try {
+        listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
+      } catch (BindException there) {
+        // Not looked for before: it hardly ever is, and a look that finds nothing is dear.
+        Files.delete(socket);
+        listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
+      }
       Files.setPosixFilePermissions(socket, FOR_ALL);
       listener.configureBlocking(false);
       var gate = new Gate(sandbox, socket, listener, witness);

@@ -2,6 +2,7 @@ package dev.carrel.control.sandbox;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.function.Supplier;
 
 /** Decides what is to become of a sandbox that nobody seems to use, or that has lived for long. */
 final class IdlePolicy {
@@ -41,7 +42,7 @@ final class IdlePolicy {
     if (life.isZero() || started == null || held) {
       return new Verdict.Keep();
     }
-    return at(started.plus(life), life, now, new Verdict.End(then, Failures.maxLife(life)));
+    return at(started.plus(life), life, now, then, () -> Failures.maxLife(life));
   }
 
   /**
@@ -69,25 +70,27 @@ final class IdlePolicy {
     if (timeout.isZero()) {
       return new Verdict.Keep();
     }
-    Failure idle = Failures.idle(timeout);
+    Supplier<Failure> idle = () -> Failures.idle(timeout);
     if (sandbox.status() == SandboxStatus.PAUSED) {
       // It still has its memory. What cannot be kept without it goes as any stopped one does.
       OnIdle then = sandbox.persistent() ? OnIdle.STOP : OnIdle.DESTROY;
-      return at(usedAt.plus(timeout).plus(retention), timeout, now, new Verdict.End(then, idle));
+      return at(usedAt.plus(timeout).plus(retention), timeout, now, then, idle);
     }
-    return at(usedAt.plus(timeout), timeout, now, new Verdict.End(sandbox.expiry().onIdle(), idle));
+    return at(usedAt.plus(timeout), timeout, now, sandbox.expiry().onIdle(), idle);
   }
 
-  private Verdict at(Instant end, Duration span, Instant now, Verdict.End then) {
+  private Verdict at(Instant end, Duration span, Instant now, OnIdle how, Supplier<Failure> why) {
     if (!now.isBefore(end)) {
-      return then;
+      return new Verdict.End(how, why.get());
     }
-    Duration half = span.dividedBy(2);
+    // Not by dividedBy, which goes by way of decimals: each sandbox is looked at every other
+    // second.
+    Duration half = Duration.ofMillis(span.toMillis() / 2);
     Instant warn = end.minus(warning.compareTo(half) < 0 ? warning : half);
     // Nothing is lost by a pause.
-    return now.isBefore(warn) || then.how() == OnIdle.PAUSE
+    return now.isBefore(warn) || how == OnIdle.PAUSE
         ? new Verdict.Keep()
-        : new Verdict.Warn(end, then);
+        : new Verdict.Warn(end, new Verdict.End(how, why.get()));
   }
 
   /** What to do now. */

@@ -1,5 +1,6 @@
 package dev.carrel.server.auth;
 
+import dev.carrel.control.audit.RequestDigest;
 import dev.carrel.control.sandbox.Caller;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
@@ -13,7 +14,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -199,11 +199,7 @@ public final class TokenFile implements Authenticator {
   }
 
   private static byte[] digest(String token) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
+    return RequestDigest.sha256().digest(token.getBytes(StandardCharsets.UTF_8));
   }
 
   @SuppressWarnings("ArrayRecordComponent") // compared with MessageDigest.isEqual only

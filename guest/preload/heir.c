@@ -1,9 +1,10 @@
 /* A library for the forks of zygotes (../../kernels/python/carrel_kernel/zygote.py), while somebody waits for them.
  *
- * `enter` is what Python would do too, slower. `heir` is what it could not: a process divides into a child that goes on with
- * the memory and the stack as they are, and a parent that becomes another program. After a fork both have copies, and pay for
- * each page that they write to; here the child gets the pages themselves. So the parent, from the clone until its program
- * runs, touches neither the stack nor anything else in memory but what `estate` points to: it has its registers.
+ * `enter` is what Python would do too, slower. `leave` and `heir` are what it could not: a process divides into a child that
+ * goes on with the memory and the stack as they are, and a parent that ends, or becomes another program. After a fork both
+ * have copies, and pay for each page that they write to; here the child gets the pages themselves. So the parent, from the
+ * clone until it is gone, touches neither the stack nor anything else in memory but what `estate` points to: it has its
+ * registers. (A stack for return addresses alone, as processors have them, would not be shared: no libc uses one unasked.)
  *
  * No libc is used, so one library serves every image with a dynamic linker. */
 #include <errno.h>
@@ -19,6 +20,7 @@
 
 #define WAYS 16
 #define SHARED 0x100 /* CLONE_VM */
+#define NR_LANDLOCK_RESTRICT_SELF 446 /* not every libc knows it */
 #define RSEQ_SIZE 32 /* of the first version, which every kernel takes */
 #define RSEQ_CPU 1
 #define RSEQ_NONE (-2)
@@ -36,6 +38,7 @@ struct estate {
 	long rseq; /* from the thread pointer on; 0: none */
 };
 
+PUBLIC long leave(void);
 PUBLIC long heir(const struct estate *estate);
 
 #if defined(__x86_64__)
@@ -52,7 +55,36 @@ call5(long number, long a, long b, long c, long d, long e)
 	return result;
 }
 
+static char *
+thread_pointer(void)
+{
+	char *pointer;
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 /* Returns in the child, and in the parent only when there is no child. */
+static long
+move_out(void)
+{
+	long result;
+	register long thread __asm__("r8") = 0;
+	register long note __asm__("r10") = 0;
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jle 2f\n"
+			 "1:\tmov %[exit], %%eax\n\t"
+			 "xor %%edi, %%edi\n\t"
+			 "syscall\n\t"
+			 "jmp 1b\n"
+			 "2:"
+			 : "=a"(result)
+			 : "a"((long)SYS_clone), "D"((long)(SHARED | SIGCHLD)), "S"(0l), "d"(0l), "r"(note), "r"(thread), [exit] "i"(SYS_exit_group)
+			 : "rcx", "r11", "memory", "cc");
+	return result;
+}
+
+/* As move_out, but that the parent executes its program when nobody else has the memory but the child. */
 static long
 divide(const struct estate *estate)
 {
@@ -116,7 +148,39 @@ call5(long number, long a, long b, long c, long d, long e)
 	return x0;
 }
 
+static char *
+thread_pointer(void)
+{
+	char *pointer;
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
+}
+
 /* Returns in the child, and in the parent only when there is no child. */
+static long
+move_out(void)
+{
+	register long x0 __asm__("x0") = SHARED | SIGCHLD;
+	register long x1 __asm__("x1") = 0;
+	register long x2 __asm__("x2") = 0;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = 0;
+	register long x8 __asm__("x8") = SYS_clone;
+	__asm__ volatile("svc 0\n\t"
+			 "cmp x0, #0\n\t"
+			 "b.le 2f\n"
+			 "1:\tmov x0, #0\n\t"
+			 "mov x8, %[exit]\n\t"
+			 "svc 0\n\t"
+			 "b 1b\n"
+			 "2:"
+			 : "+r"(x0), "+r"(x8)
+			 : "r"(x1), "r"(x2), "r"(x3), "r"(x4), [exit] "i"(SYS_exit_group)
+			 : "memory", "cc");
+	return x0;
+}
+
+/* As move_out, but that the parent executes its program when nobody else has the memory but the child. */
 static long
 divide(const struct estate *estate)
 {
@@ -260,7 +324,7 @@ enter(struct entrance *entrance)
 	if ((result = keep_capabilities()) < 0)
 		return result;
 	entrance->step = "Landlock";
-	if (entrance->rules >= 0 && (result = call5(SYS_landlock_restrict_self, entrance->rules, 0, 0, 0, 0)) < 0)
+	if (entrance->rules >= 0 && (result = call5(NR_LANDLOCK_RESTRICT_SELF, entrance->rules, 0, 0, 0, 0)) < 0)
 		return result;
 	entrance->step = "seccomp";
 	return call5(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
@@ -268,28 +332,58 @@ enter(struct entrance *entrance)
 
 /* As libc has it in a thread that it has made itself. */
 static void
-register_thread(const struct estate *estate, const stack_t *signals)
+register_thread(const struct estate *estate)
 {
-	char *rseq = (char *)__builtin_thread_pointer() + estate->rseq;
-	call5(SYS_sigaltstack, (long)signals, 0, 0, 0, 0);
+	char *rseq = thread_pointer() + estate->rseq;
 	if (estate->robust != NULL)
 		call5(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
 	if (estate->rseq != 0 && call5(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
 		((int32_t *)(void *)rseq)[RSEQ_CPU] = RSEQ_NONE;
 }
 
-/* 0 in the child; in the parent, if it is still there, the negative number of an error. */
+/* What is lost by a clone, and what may not happen beside one: a handler in the parent would use the stack. */
+struct signals {
+	uint64_t mask;
+	stack_t stack;
+};
+
+static void
+hold_signals(struct signals *signals)
+{
+	const uint64_t all = UINT64_MAX;
+	call5(SYS_sigaltstack, 0, (long)&signals->stack, 0, 0, 0);
+	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&signals->mask, sizeof all, 0);
+}
+
+static void
+take_signals(const struct signals *signals)
+{
+	call5(SYS_sigaltstack, (long)&signals->stack, 0, 0, 0, 0);
+	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&signals->mask, 0, sizeof signals->mask, 0);
+}
+
+/* 0 in the child, which has everything from here on, while this process ends; without a child, the negative number of an error. */
+long
+leave(void)
+{
+	struct signals signals;
+	hold_signals(&signals);
+	/* Else the kernel would clear at our end what libc keeps there: the number of the thread, which is the child's by then. */
+	call5(SYS_set_tid_address, 0, 0, 0, 0, 0);
+	long result = move_out();
+	take_signals(&signals);
+	return result;
+}
+
+/* The same, but that this process becomes the program of the estate. */
 long
 heir(const struct estate *estate)
 {
-	uint64_t all = UINT64_MAX, old;
-	stack_t signals;
-	call5(SYS_sigaltstack, 0, (long)&signals, 0, 0, 0);
-	/* A handler in the parent would use the stack. Its program sets a mask of its own. */
-	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof all, 0);
+	struct signals signals;
+	hold_signals(&signals);
 	long result = divide(estate);
 	if (result == 0)
-		register_thread(estate, &signals);
-	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof old, 0);
+		register_thread(estate);
+	take_signals(&signals);
 	return result;
 }

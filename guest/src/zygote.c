@@ -20,6 +20,7 @@
 /* What a kernel has of its spare's memory is counted in the template as long as it lives: for each fork so much more. */
 #define HERITAGE_MEMORY (INT64_C(4) << 20)
 #define HERITAGES_AHEAD 64 /* forks for which the limit is raised at once */
+#define HERITAGES_MAX 1024
 
 static const char *const preloads[] = {"plain", "ipython", "data"};
 
@@ -165,9 +166,9 @@ zygote_asked(struct spawn *spawn, struct zygote *zygote)
 	if (zygote->asked++ == zygote->taken)
 		zygote->waiting = now_ms();
 	zygote->used = now_ms();
-	if (zygote->asked % HERITAGES_AHEAD != 0)
-		return;
 	struct box_details *template = &spawn->details[zygote->box];
+	if (zygote->asked % HERITAGES_AHEAD != 0 || zygote->asked > HERITAGES_MAX || !template->measures.applied[MEASURE_MEMORY_LIMIT])
+		return;
 	struct limits more = template->limits;
 	more.memory += HERITAGES_AHEAD * HERITAGE_MEMORY;
 	if (cgroup_change(&template->groups, &template->limits, &more, &failure))

@@ -91,11 +91,13 @@ keep_descriptors(int control)
 }
 
 /* When memory runs out a kernel goes before its guest, as any command, and has it from here: where a memory is shared, and at
- * times a kernel's is, the kernel would look at all processes of the host. Without privileges, as a keeper takes it back. */
-static bool
+ * times a kernel's is, the kernel would look at all processes of the host. Without privileges, as a keeper takes it back; a
+ * server that may not be preferred less than that has its way. */
+static void
 prefer_for_oom(int score)
 {
-	return write(score, "500", 3) == 3;
+	if (write(score, "500", 3) < 0)
+		errno = 0;
 }
 
 static _Noreturn void
@@ -107,13 +109,15 @@ become_zygote(const struct start *start, pid_t holder)
 	const int namespaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	/* Below, the file is not there. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	bool good = score >= 0;
+	bool good = true;
 	for (int i = 0; i < start->group_count; i++)
 		good = good && write(start->groups[i], "0", 1) == 1;
 	/* The template's own /tmp takes no file of an id that is not in its user namespace. */
 	good = good && setns(start->template, namespaces) == 0 && chdir("/") == 0
 		&& mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16m,nr_inodes=2048,mode=1777") == 0
-		&& give_up_privileges(start->owner) && prefer_for_oom(score) && keep_descriptors(start->control);
+		&& give_up_privileges(start->owner);
+	prefer_for_oom(score);
+	good = good && keep_descriptors(start->control);
 	/* After the change of ids, which forgets it. */
 	good = good && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == holder && seccomp_confine_zygote();
 	for (const char *folder = SEARCH + sizeof "PATH=" - 1; good && *folder != 0;) {

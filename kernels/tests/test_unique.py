@@ -101,20 +101,6 @@ class Unique(unittest.TestCase):
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
         self.assertEqual(done.stdout, "True 0\nTrue 1\n")
 
-    def test_a_zygote_outlives_a_spare_that_ended_with_its_sandbox(self):
-        nobody = (1 << 31) - 1  # above every number that a process can have
-        program = """if True:
-            import os, sys
-            sys.path.insert(0, sys.argv[1])
-            from carrel_kernel import zygote
-            heard, tell = os.pipe()
-            os.write(tell, zygote.OVER + int(sys.argv[2]).to_bytes(zygote.WORD - 1, "little"))
-            print(zygote.hear(heard) == zygote.OVER)
-        """
-        command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), str(nobody)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
-        self.assertEqual(done.stdout, "True\n")
-
     def test_a_fork_joins_nothing_unless_all_that_it_was_sent_came(self):
         # One stream that stands for five, two namespaces, rules and three groups. It ends before the first of them is written
         # to, or at a namespace that is none, with all groups written to.

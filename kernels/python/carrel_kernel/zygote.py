@@ -27,9 +27,8 @@ from . import session, unique
 CONTROL = 3
 KEEPER = b"/opt/carrel/guest"
 LIBRARY = "/opt/carrel/preload/heir.so"
-# A spare tells the zygote one of these, with its pid: the next spare is needed; it is to be ended; the server is gone.
-TAKEN, OVER, ALONE = b"t", b"o", b"a"
-WORD = 5
+# A spare tells the zygote one of these: the next spare is needed; the server is gone.
+TAKEN, ALONE = b"t", b"a"
 STAND_BACK = 0.02  # seconds
 MAX_REQUEST = 64 << 10
 MAX_DESCRIPTORS = 32
@@ -51,10 +50,10 @@ PRELOADS = {
 GREETING = session.greeting()
 STREAMS = 5  # stdout, stderr, both ways of the channel, the keeper's
 libc = ctypes.CDLL(None, use_errno=True)
+GLIBC = hasattr(libc, "gnu_get_libc_version")
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 ARM = os.uname().machine == "aarch64"
-SYS_CLONE, SYS_CAPSET, SYS_GET_ROBUST_LIST = (220, 91, 100) if ARM else (56, 126, 274)
-VFORK = 0x4000 | 0x100 | 17  # CLONE_VFORK, CLONE_VM, SIGCHLD
+SYS_CAPSET, SYS_GET_ROBUST_LIST, SYS_SET_TID_ADDRESS = (91, 100, 96) if ARM else (126, 274, 218)
 SYS_CLOSE_RANGE = 436
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 36, 47
 AMBIENT_CLEAR_ALL = 4
@@ -182,46 +181,20 @@ def serve(preload):
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
     heard, tell = os.pipe()
-    waits = select.poll()
-    for descriptor in (heard, CONTROL):
-        waits.register(descriptor, select.POLLIN)
     me = os.getpid()
     control.send(b"R")
     while True:
         if fork() == 0:
             os.close(heard)
             end_with(me)
-            spare(control, tell, settings, generators, library, notes, me)
-        word = hear(heard)
-        while word == OVER:
-            word = hear(heard)
-        if word != TAKEN:
+            spare(control, tell, settings, generators, library, notes)
+        if os.read(heard, 1) != TAKEN:
             os._exit(0)
         # Not when the fork has got somewhere: how long that takes is up to whoever has the sandbox.
         control.send(b"T")
-        stand_back(waits, heard)
-
-
-def hear(heard):
-    """What a spare has to say; one that is over is ended."""
-    word = os.read(heard, WORD)
-    if word[:1] == OVER:
-        try:
-            os.kill(int.from_bytes(word[1:], "little"), 9)
-        except ProcessLookupError:
-            pass  # the sandbox that it had entered was deleted meanwhile, and it with that
-    return word[:1]
-
-
-def stand_back(waits, heard):
-    """The next spare is as much work as the request that took the last one, and would slow that down; it has time, unless
-    somebody asks already."""
-    end = time.monotonic() + STAND_BACK
-    while (left := end - time.monotonic()) > 0:
-        for descriptor, _ in waits.poll(left * 1000):
-            if descriptor != heard:
-                return
-            hear(heard)
+        # The next spare is as much work as the request that took the last one, and would slow that down; it has time, unless
+        # somebody asks already.
+        select.select([control], [], [], STAND_BACK)
 
 
 def fork():
@@ -253,7 +226,7 @@ def prepare(preload):
         session.forget_source(name)
 
 
-def spare(control, tell, settings, generators, library, notes, zygote):
+def spare(control, tell, settings, generators, library, notes):
     """Waits for one request and becomes what it asks for. Never returns."""
     try:
         # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
@@ -262,8 +235,7 @@ def spare(control, tell, settings, generators, library, notes, zygote):
         if not select.select([control], [], [], 0)[0]:
             rehearse(settings, library)
         request, passed, whole = receive(control)
-        me = os.getpid().to_bytes(WORD - 1, "little")
-        os.write(tell, (TAKEN if request else ALONE) + me)
+        os.write(tell, TAKEN if request else ALONE)
         if not request:
             os._exit(0)
         asked = fields(request)
@@ -271,7 +243,7 @@ def spare(control, tell, settings, generators, library, notes, zygote):
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    start(control, tell, OVER + me, asked, streams, number(settings[11][0]), zygote, heritage)
+    start(control, asked, streams, number(settings[11][0]), heritage)
 
 
 def describe(failure):
@@ -352,7 +324,8 @@ def enter(request, passed, whole, settings, library):
 def load_library(path=LIBRARY):
     """Nobody else wants the lock of the interpreter, so it is kept during its calls."""
     library = ctypes.PyDLL(path)
-    library.enter.restype = library.heir.restype = ctypes.c_long
+    for function in (library.enter, library.leave, library.heir):
+        function.restype = ctypes.c_long
     return library
 
 
@@ -360,8 +333,8 @@ def notes_of_thread():
     """Where libc may keep the number of this thread: somewhere in what it knows of the thread, and it does not say where."""
     libc.pthread_self.restype = ctypes.c_void_p
     thread, own = libc.pthread_self(), os.getpid().to_bytes(4, sys.byteorder)
-    # As far as there is memory for certain.
-    data = ctypes.string_at(thread, min(1024, 4096 - thread % 4096))
+    # That is over two thousand bytes in glibc; of others as far as there is memory for certain.
+    data = ctypes.string_at(thread, 1024 if GLIBC else min(1024, 4096 - thread % 4096))
     found = [thread + at for at in range(0, len(data) - 3, 4) if data[at : at + 4] == own]
     if not found:
         raise OSError("libc's number of the thread was not found")
@@ -381,14 +354,13 @@ class Heritage:
     """What the kernel gets of the spare together with its memory, and what is not right there any more."""
 
     def __init__(self, library, notes):
-        own = os.getpid()
         # Some other number may have been the zygote's too, by chance.
-        notes = [note for note in map(ctypes.c_int.from_address, notes) if note.value == own]
-        if len(notes) != 1:
-            raise OSError("libc's number of the thread is in %d places" % len(notes))
+        self.notes = [note for note in map(ctypes.c_int.from_address, notes) if note.value == os.getpid()]
+        if not self.notes:
+            raise OSError("libc's number of the thread is not where it was")
         robust, size = ctypes.c_void_p(), ctypes.c_size_t()
         call(SYS_GET_ROBUST_LIST, 0, ctypes.byref(robust), ctypes.byref(size))
-        self.heir, self.note = library.heir, notes[0]
+        self.library = library
         self.number = ctypes.create_string_buffer(12)
         self.arguments = (ctypes.c_char_p * 5)(b"guest", b"keeper")
         self.arguments[3] = ctypes.addressof(self.number)
@@ -400,63 +372,57 @@ class Heritage:
         """Returns in the child; this process becomes its keeper, or raises."""
         self.arguments[2] = b"%d" % channel
         self.estate.gone, self.estate.alive = gone, alive
-        result = self.heir(ctypes.byref(self.estate))
-        if result < 0:
-            raise OSError(-result, os.strerror(-result))
+        divided(self.library.heir(ctypes.byref(self.estate)))
         self.number.value = b"%d" % os.getpid()
         os.close(alive)
 
     def settle(self):
-        """When nobody else has the memory. The former clears the note when it ends."""
-        self.note.value = os.getpid()
+        """When nobody else has the memory."""
+        for note in self.notes:
+            note.value = os.getpid()
+        if GLIBC:
+            call(SYS_SET_TID_ADDRESS, ctypes.byref(self.notes[0]))
 
 
-def start(control, tell, over, request, streams, user, zygote, heritage):
-    """Forks the keeper-to-be, which is the first in the sandbox's pid namespace, and that the kernel. Never returns.
+def divided(result):
+    if result < 0:
+        raise OSError(-result, os.strerror(-result))
 
-    The keeper-to-be shares this process's memory and its stack, which saves a copy of both, and this process stands still
-    until the other executes its program. It could not go on from there: so it is ended by then, by the zygote, or by the
-    kernel when the zygote has ended. The kernel has the same memory and the same stack, and at last it alone: from its first
-    moment on the keeper-to-be lives in registers only, until its program runs.
+
+def start(control, request, streams, user, heritage):
+    """Makes the keeper-to-be, which is the first in the sandbox's pid namespace, and that the kernel. Never returns.
+
+    Neither is a copy: the keeper-to-be goes on with this process's memory and stack while this one ends, and the kernel with
+    the keeper-to-be's, which is in its registers only until its program runs.
     """
-    gone, alive = os.pipe()
-    alone, shared = os.pipe()
     try:
-        end_with(zygote)  # again: a change of ids forgets it
-        # Should it go on all the same, it does so on a stack that is not its own any more: then it has to end.
+        gone, alive = os.pipe()
+        alone, shared = os.pipe()
         faulthandler.disable()
-        call(SYS_CLONE, VFORK, 0, 0, 0, 0)
-    except OSError as failure:
+        divided(heritage.library.leave())
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        place(streams, (0, 1, 2, session.REQUESTS, session.EVENTS))
+        os.set_inheritable(streams[4], True)
+        heritage.pass_on(streams[4], gone, alive)
+        os.close(shared)
+    except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
-    try:
-        os.write(tell, over)
-        try:
-            prctl(PR_SET_CHILD_SUBREAPER, 1)
-            place(streams, (0, 1, 2, session.REQUESTS, session.EVENTS))
-            os.set_inheritable(streams[4], True)
-            heritage.pass_on(streams[4], gone, alive)
-        except OSError as failure:
-            control.send(b"D" + describe(failure))
-            os._exit(1)
-        os.close(shared)
-        become_kernel(request, user, heritage, alone)
-    finally:
-        os._exit(127)  # also when the zygote has ended, and nobody hears
+    become_kernel(request, user, heritage, alone)
 
 
 def become_kernel(request, user, heritage, alone):
     try:
         os.setsid()
+        # Until then the keeper-to-be, which has capabilities, has this memory too: nothing of the sandbox's may run on it, and
+        # nobody in the sandbox may look at it. So this is no user's process before.
+        os.read(alone, 1)
+        heritage.settle()
         faulthandler.enable()
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
         give_up_capabilities()
-        # Until then the keeper-to-be, which has capabilities, has this memory too: nothing of the sandbox's may run on it, and
-        # nobody in the sandbox may look at it.
-        os.read(alone, 1)
-        heritage.settle()
         # Of all that came along the five that are in their places.
         call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
         call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)

@@ -90,7 +90,7 @@ public final class EgressProxy implements AutoCloseable {
         listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
       } catch (BindException there) {
         // Not looked for before: it hardly ever is, and a look that finds nothing is dear.
-        Files.delete(socket);
+        Files.deleteIfExists(socket);
         listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
       }
       Files.setPosixFilePermissions(socket, FOR_ALL);

@@ -349,6 +349,10 @@ final class SpawnServer implements AutoCloseable {
     if (Files.isDirectory(folder)) {
       addSources(folder, found);
     }
+    Path library = libDirectory.resolve("preload/heir.so");
+    if (Files.isRegularFile(library)) {
+      found.add(library);
+    }
     Collections.sort(found);
     return found;
   }

@@ -234,6 +234,31 @@ final class ForkIT extends MachineTests {
     }
   }
 
+  /** Each of the processes on its way there may be the one that is refused. */
+  @Test
+  void forkThatFindsNoRoomForItsProcessesEndsAsAWhole() {
+    final int room = 24;
+    final int own = 2; // the guest and the keeper of what fills the room
+    WarmKernel.in(start(), Preload.PLAIN).close();
+    var ready = new ArrayList<Boolean>();
+    for (int free = 0; free < 5; free++) {
+      Machine machine =
+          start(
+              withLimits(
+                  new Limits(DataSize.ofMebibytes(96), 1, room, DataSize.ofMebibytes(16), 1024)));
+      shell(
+          machine,
+          "for i in $(seq %d); do sleep 1000 >/dev/null 2>&1 & done".formatted(room - own - free));
+      long filled = machine.usage().pids();
+      ready.add(WarmKernel.once(machine, Preload.PLAIN).isPresent());
+      if (!ready.getLast()) {
+        Eventually.holds("nothing of it stays", SOON, () -> machine.usage().pids() == filled);
+      }
+    }
+    assertThat(ready).contains(false).endsWith(true);
+    WarmKernel.in(start(), Preload.PLAIN).close();
+  }
+
   @Test
   void signalsPassBetweenForkedKernelsAndCommands() {
     Machine machine = start();

@@ -19,6 +19,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A Python kernel that a zygote forked into a machine; just enough of its protocol to run code. */
@@ -57,24 +59,27 @@ final class WarmKernel implements AutoCloseable {
    * zygote that has just been killed may still take a request with it.
    */
   static WarmKernel afterLoss(Machine machine, Preload preload) {
-    var found = new WarmKernel[1];
+    var found = new ArrayList<WarmKernel>();
     Eventually.holds(
         "a kernel of another zygote",
         Duration.ofSeconds(60),
-        () -> {
-          var exec = ExecId.random();
-          if (!machine.fork(request(exec, preload))) {
-            return false;
-          }
-          try {
-            found[0] = rejoin(machine, exec);
-          } catch (SandboxException e) {
-            assertThat(e.code()).as(e.message()).isEqualTo(ErrorCode.EXEC_NOT_FOUND);
-            return false; // it ended, and is forgotten
-          }
-          return found[0].comesTo(READY);
-        });
-    return found[0];
+        () -> once(machine, preload).map(found::add).orElse(false));
+    return found.getFirst();
+  }
+
+  /** Asks once; empty when there is no zygote, or what was to become a kernel ended on its way. */
+  static Optional<WarmKernel> once(Machine machine, Preload preload) {
+    var exec = ExecId.random();
+    if (!machine.fork(request(exec, preload))) {
+      return Optional.empty();
+    }
+    try {
+      WarmKernel kernel = rejoin(machine, exec);
+      return kernel.comesTo(READY) ? Optional.of(kernel) : Optional.empty();
+    } catch (SandboxException e) {
+      assertThat(e.code()).as(e.message()).isEqualTo(ErrorCode.EXEC_NOT_FOUND);
+      return Optional.empty(); // it ended, and is forgotten
+    }
   }
 
   static KernelFork request(ExecId exec, Preload preload) {

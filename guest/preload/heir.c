@@ -18,6 +18,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "call.h"
+
 #define WAYS 16
 #define SHARED 0x100 /* CLONE_VM */
 #define NR_LANDLOCK_RESTRICT_SELF 446 /* not every libc knows it */
@@ -44,16 +46,6 @@ PUBLIC long heir(const struct estate *estate);
 #if defined(__x86_64__)
 
 #define RSEQ_SIGNATURE 0x53053053
-
-static long
-call5(long number, long a, long b, long c, long d, long e)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	long result;
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
-	return result;
-}
 
 static char *
 thread_pointer(void)
@@ -134,19 +126,6 @@ divide(const struct estate *estate)
 #elif defined(__aarch64__)
 
 #define RSEQ_SIGNATURE 0xd428bc00
-
-static long
-call5(long number, long a, long b, long c, long d, long e)
-{
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
-	return x0;
-}
 
 static char *
 thread_pointer(void)
@@ -251,21 +230,21 @@ set_capabilities(uint32_t effective, uint32_t inheritable)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2] = {{.effective = effective, .permitted = effective, .inheritable = inheritable}};
-	return call5(SYS_capset, (long)&header, (long)data, 0, 0, 0);
+	return call(SYS_capset, (long)&header, (long)data, 0, 0, 0);
 }
 
 static long
 limit(int resource, uint64_t value)
 {
 	const uint64_t both[] = {value, value};
-	return value == 0 ? 0 : call5(SYS_prlimit64, 0, resource, (long)both, 0, 0);
+	return value == 0 ? 0 : call(SYS_prlimit64, 0, resource, (long)both, 0, 0);
 }
 
 static long
 empty_bounding_set(void)
 {
 	for (int capability = 0;; capability++) {
-		long result = call5(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+		long result = call(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
 		if (result < 0) /* past the last one of this kernel */
 			return result == -EINVAL && capability > CAP_AUDIT_READ ? 0 : result;
 	}
@@ -283,11 +262,11 @@ keep_capabilities(void)
 		these |= 1u << kept[i];
 	long result = set_capabilities(UINT32_MAX, these);
 	for (size_t i = 0; result == 0 && i < sizeof kept / sizeof *kept; i++)
-		result = call5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
+		result = call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
 	if (result == 0)
 		result = empty_bounding_set();
 	if (result == 0)
-		result = call5(SYS_prctl, PR_SET_SECUREBITS, bits, 0, 0, 0);
+		result = call(SYS_prctl, PR_SET_SECUREBITS, bits, 0, 0, 0);
 	return result == 0 ? set_capabilities(these, these) : result;
 }
 
@@ -304,18 +283,18 @@ enter(struct entrance *entrance)
 	/* Groups first: from here on all that is used is the sandbox's. */
 	entrance->step = "control groups";
 	for (int32_t i = 0; result >= 0 && i < entrance->group_count; i++)
-		result = call5(SYS_write, entrance->groups[i], (long)"0", 1, 0, 0);
+		result = call(SYS_write, entrance->groups[i], (long)"0", 1, 0, 0);
 	if (result < 0)
 		return result;
 	entrance->step = "namespaces";
 	for (int32_t i = 0; result >= 0 && i < entrance->space_count; i++)
-		result = call5(SYS_setns, entrance->spaces[i], entrance->kinds[i], 0, 0, 0);
+		result = call(SYS_setns, entrance->spaces[i], entrance->kinds[i], 0, 0, 0);
 	if (result < 0)
 		return result;
 	entrance->step = "ids";
-	call5(SYS_umask, 022, 0, 0, 0, 0);
-	if ((result = call5(SYS_setgroups, 0, 0, 0, 0, 0)) < 0 || (result = call5(SYS_setresgid, 0, 0, 0, 0, 0)) < 0
-		|| (result = call5(SYS_setresuid, 0, 0, 0, 0, 0)) < 0)
+	call(SYS_umask, 022, 0, 0, 0, 0);
+	if ((result = call(SYS_setgroups, 0, 0, 0, 0, 0)) < 0 || (result = call(SYS_setresgid, 0, 0, 0, 0, 0)) < 0
+		|| (result = call(SYS_setresuid, 0, 0, 0, 0, 0)) < 0)
 		return result;
 	entrance->step = "limits";
 	if ((result = limit(RLIMIT_NPROC, entrance->processes)) < 0 || (result = limit(RLIMIT_NOFILE, entrance->files)) < 0)
@@ -324,10 +303,10 @@ enter(struct entrance *entrance)
 	if ((result = keep_capabilities()) < 0)
 		return result;
 	entrance->step = "Landlock";
-	if (entrance->rules >= 0 && (result = call5(NR_LANDLOCK_RESTRICT_SELF, entrance->rules, 0, 0, 0, 0)) < 0)
+	if (entrance->rules >= 0 && (result = call(NR_LANDLOCK_RESTRICT_SELF, entrance->rules, 0, 0, 0, 0)) < 0)
 		return result;
 	entrance->step = "seccomp";
-	return call5(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
+	return call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
 }
 
 /* As libc has it in a thread that it has made itself. */
@@ -336,8 +315,8 @@ register_thread(const struct estate *estate)
 {
 	char *rseq = thread_pointer() + estate->rseq;
 	if (estate->robust != NULL)
-		call5(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
-	if (estate->rseq != 0 && call5(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
+		call(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
+	if (estate->rseq != 0 && call(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
 		((int32_t *)(void *)rseq)[RSEQ_CPU] = RSEQ_NONE;
 }
 
@@ -351,15 +330,15 @@ static void
 hold_signals(struct signals *signals)
 {
 	const uint64_t all = UINT64_MAX;
-	call5(SYS_sigaltstack, 0, (long)&signals->stack, 0, 0, 0);
-	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&signals->mask, sizeof all, 0);
+	call(SYS_sigaltstack, 0, (long)&signals->stack, 0, 0, 0);
+	call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&signals->mask, sizeof all, 0);
 }
 
 static void
 take_signals(const struct signals *signals)
 {
-	call5(SYS_sigaltstack, (long)&signals->stack, 0, 0, 0, 0);
-	call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&signals->mask, 0, sizeof signals->mask, 0);
+	call(SYS_sigaltstack, (long)&signals->stack, 0, 0, 0, 0);
+	call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&signals->mask, 0, sizeof signals->mask, 0);
 }
 
 /* 0 in the child, which has everything from here on, while this process ends; without a child, the negative number of an error. */
@@ -369,7 +348,7 @@ leave(void)
 	struct signals signals;
 	hold_signals(&signals);
 	/* Else the kernel would clear at our end what libc keeps there: the number of the thread, which is the child's by then. */
-	call5(SYS_set_tid_address, 0, 0, 0, 0, 0);
+	call(SYS_set_tid_address, 0, 0, 0, 0, 0);
 	long result = move_out();
 	take_signals(&signals);
 	return result;

@@ -284,7 +284,8 @@ seccomp_prepare(void)
 	return assemble(false) && assemble(true);
 }
 
-/* What a zygote's forks have more than sandboxes: its own list stays in force for them, and of two answers the stricter holds.
+/* The one call that zygotes have more than sandboxes, refused: their list stays in force for their forks, and of two answers the
+ * stricter holds.
  * The whole list a second time would take a fifth of a millisecond to install, and be gone through at each call. */
 struct bytes
 seccomp_rest(void)

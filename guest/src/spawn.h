@@ -185,7 +185,7 @@ bool excused(const struct plan *plan, enum measure measure, struct failure *fail
 
 /* Makes the seccomp programs once; the children inherit them. */
 bool seccomp_prepare(void);
-/* What is allowed to zygotes and not to sandboxes, as a program for a zygote to apply in what it forks. */
+/* Refuses what zygotes may do and sandboxes may not: a program for a zygote to apply in what it forks. */
 struct bytes seccomp_rest(void);
 /* Applies the program for zygotes to the calling process. */
 bool seccomp_confine_zygote(void);

@@ -289,7 +289,7 @@ tick(struct spawn *spawn, struct zygote *zygote, int64_t now)
 		zygote_end(spawn, zygote, false);
 		return -1;
 	}
-	/* What it forked last ends with it until that is a kernel. */
+	/* What it forked last ends with it until that has entered its sandbox. */
 	int64_t stays = succeeded(spawn, zygote) ? ENTER_MS : nursery->max_idle;
 	if (!busy && zygote->used + stays <= now) {
 		zygote_end(spawn, zygote, false);

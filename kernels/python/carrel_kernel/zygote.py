@@ -82,7 +82,6 @@ class Entrance(ctypes.Structure):
 
 
 class Estate(ctypes.Structure):
-
     _fields_ = [
         ("program", ctypes.c_char_p),
         ("arguments", ctypes.c_void_p),

@@ -162,16 +162,18 @@ final class ForkIT extends MachineTests {
                   libc, heard = ctypes.CDLL(None), []
                   signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
                   getattr(libc, 'raise')(signal.SIGUSR1)
+                  mutex = (ctypes.c_int * 16)()
+                  libc.pthread_mutex_lock(mutex)
                   processors = sorted(os.sched_getaffinity(0))
                   there = []
                   for processor in processors:
                       os.sched_setaffinity(0, {processor})
                       there.append(libc.sched_getcpu())
                   os.sched_setaffinity(0, processors)
-                  print(len(heard), there == processors)
+                  print(len(heard), mutex[2] == os.getpid(), there == processors)
                   """))
-          .as("the thread that signals itself, and where it runs")
-          .isEqualTo("1 True\n");
+          .as("the thread that signals itself, owns a lock, and where it runs")
+          .isEqualTo("1 True True\n");
       assertThat(
               kernel.run(
                   """

@@ -42,6 +42,7 @@ struct estate {
 
 PUBLIC long leave(void);
 PUBLIC long heir(const struct estate *estate);
+PUBLIC void settle(const struct estate *estate);
 
 #if defined(__x86_64__)
 
@@ -76,7 +77,8 @@ move_out(void)
 	return result;
 }
 
-/* As move_out, but that the parent executes its program when nobody else has the memory but the child. */
+/* As move_out, but that the parent executes its program when nobody else has the memory but the child. If it cannot, it ends
+ * the child too. */
 static long
 divide(const struct estate *estate)
 {
@@ -93,6 +95,7 @@ divide(const struct estate *estate)
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jle 4f\n\t"
+			 "mov %%rax, %%r10\n\t"
 			 "mov %[close], %%eax\n\t"
 			 "mov %%r9, %%rdi\n\t"
 			 "syscall\n"
@@ -110,7 +113,11 @@ divide(const struct estate *estate)
 			 "mov %%r13, %%rsi\n\t"
 			 "mov %%r14, %%rdx\n\t"
 			 "syscall\n"
-			 "3:\tmov %[exit], %%eax\n\t"
+			 "3:\tmov %[kill], %%eax\n\t"
+			 "mov %%r10, %%rdi\n\t"
+			 "mov %[end], %%esi\n\t"
+			 "syscall\n\t"
+			 "mov %[exit], %%eax\n\t"
 			 "mov $127, %%edi\n\t"
 			 "syscall\n\t"
 			 "jmp 3b\n"
@@ -118,7 +125,7 @@ divide(const struct estate *estate)
 			 : "=a"(result)
 			 : "a"((long)SYS_clone), "D"((long)(SHARED | SIGCHLD)), "S"(0l), "d"(0l), "r"(note), "r"(thread), "r"(program),
 			 "r"(arguments), "r"(environment), "r"(gone), "r"(byte), "r"(alive), [close] "i"(SYS_close), [execve] "i"(SYS_execve),
-			 [exit] "i"(SYS_exit_group)
+			 [kill] "i"(SYS_kill), [end] "i"(SIGKILL), [exit] "i"(SYS_exit_group)
 			 : "rcx", "r11", "memory", "cc");
 	return result;
 }
@@ -159,7 +166,8 @@ move_out(void)
 	return x0;
 }
 
-/* As move_out, but that the parent executes its program when nobody else has the memory but the child. */
+/* As move_out, but that the parent executes its program when nobody else has the memory but the child. If it cannot, it ends
+ * the child too. */
 static long
 divide(const struct estate *estate)
 {
@@ -179,6 +187,7 @@ divide(const struct estate *estate)
 	__asm__ volatile("svc 0\n\t"
 			 "cmp x0, #0\n\t"
 			 "b.le 4f\n\t"
+			 "mov x25, x0\n\t"
 			 "mov x0, x24\n\t"
 			 "mov x8, %[close]\n\t"
 			 "svc 0\n"
@@ -195,15 +204,20 @@ divide(const struct estate *estate)
 			 "mov x2, x21\n\t"
 			 "mov x8, %[execve]\n\t"
 			 "svc 0\n"
-			 "3:\tmov x0, #127\n\t"
+			 "3:\tmov x0, x25\n\t"
+			 "mov x1, %[end]\n\t"
+			 "mov x8, %[kill]\n\t"
+			 "svc 0\n\t"
+			 "mov x0, #127\n\t"
 			 "mov x8, %[exit]\n\t"
 			 "svc 0\n\t"
 			 "b 3b\n"
 			 "4:"
 			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x8)
 			 : "r"(x3), "r"(x4), "r"(program), "r"(arguments), "r"(environment), "r"(gone), "r"(byte), "r"(alive),
-			 [close] "i"(SYS_close), [read] "i"(SYS_read), [execve] "i"(SYS_execve), [exit] "i"(SYS_exit_group)
-			 : "memory", "cc");
+			 [close] "i"(SYS_close), [read] "i"(SYS_read), [execve] "i"(SYS_execve), [kill] "i"(SYS_kill), [end] "i"(SIGKILL),
+			 [exit] "i"(SYS_exit_group)
+			 : "x25", "memory", "cc");
 	return x0;
 }
 
@@ -309,9 +323,10 @@ enter(struct entrance *entrance)
 	return call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
 }
 
-/* As libc has it in a thread that it has made itself. */
-static void
-register_thread(const struct estate *estate)
+/* What libc does in a thread that it has made itself, for the heir when nobody else has the memory: until then the kernel may
+ * still write there, about the process before. */
+void
+settle(const struct estate *estate)
 {
 	char *rseq = thread_pointer() + estate->rseq;
 	if (estate->robust != NULL)
@@ -361,8 +376,6 @@ heir(const struct estate *estate)
 	struct signals signals;
 	hold_signals(&signals);
 	long result = divide(estate);
-	if (result == 0)
-		register_thread(estate);
 	take_signals(&signals);
 	return result;
 }

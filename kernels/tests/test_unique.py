@@ -142,6 +142,32 @@ class Unique(unittest.TestCase):
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
             self.assertEqual(done.stdout, outcome, case)
 
+    def test_a_kernel_without_a_keeper_ends_before_it_runs_anything(self):
+        program = """if True:
+            import ctypes, os, sys
+            sys.path.insert(0, sys.argv[1])
+            from carrel_kernel import zygote
+            library = zygote.load_library(sys.argv[2])
+            zygote.KEEPER = sys.argv[3].encode()
+            zygote.prctl(zygote.PR_SET_CHILD_SUBREAPER, 1)
+            if zygote.fork() == 0:
+                heritage = zygote.Heritage(library, zygote.notes_of_thread())
+                gone, alive = os.pipe()
+                alone, shared = os.pipe()
+                heritage.pass_on(1, gone, alive)
+                os.close(shared)
+                os.read(alone, 1)
+                heritage.settle()
+                os.write(1, b"kernel, ")
+                os._exit(7)
+            ends = sorted(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(2))
+            print(ends)
+        """
+        for keeper, outcome in (("/usr/bin/true", "kernel, [0, 7]\n"), ("/none", "[-9, 127]\n")):
+            command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), LIBRARY, keeper]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
+            self.assertEqual(done.stdout, outcome, keeper)
+
     def test_cells_that_warmed_the_zygote_are_not_taken_for_those_of_a_fork(self):
         program = """if True:
             import os, sys

@@ -325,6 +325,7 @@ def load_library(path=LIBRARY):
     library = ctypes.PyDLL(path)
     for function in (library.enter, library.leave, library.heir):
         function.restype = ctypes.c_long
+    library.settle.restype = None
     return library
 
 
@@ -381,6 +382,7 @@ class Heritage:
             note.value = os.getpid()
         if GLIBC:
             call(SYS_SET_TID_ADDRESS, ctypes.byref(self.notes[0]))
+        self.library.settle(ctypes.byref(self.estate))
 
 
 def divided(result):
@@ -416,15 +418,15 @@ def become_kernel(request, user, heritage, alone):
         # Until then the keeper-to-be, which has capabilities, has this memory too: nothing of the sandbox's may run on it, and
         # nobody in the sandbox may look at it. So this is no user's process before.
         os.read(alone, 1)
+        # Of all that came along the five that are in their places; before somebody in the sandbox can stop this process.
+        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
+        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
         heritage.settle()
         faulthandler.enable()
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
         give_up_capabilities()
-        # Of all that came along the five that are in their places.
-        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
-        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
         os.chdir(request.get(16, [b"/workspace"])[0])
         # A process that changed its user belongs to root in /proc; an executed one does not.
         prctl(PR_SET_DUMPABLE, 1)

@@ -90,7 +90,12 @@ public final class EgressProxy implements AutoCloseable {
         listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
       } catch (BindException there) {
         // Not looked for before: it hardly ever is, and a look that finds nothing is dear.
-        Files.deleteIfExists(socket);
+        try {
+          Files.deleteIfExists(socket);
+        } catch (IOException e) {
+          there.addSuppressed(e);
+          throw there;
+        }
         listener.bind(UnixDomainSocketAddress.of(socket), BACKLOG);
       }
       Files.setPosixFilePermissions(socket, FOR_ALL);

@@ -159,11 +159,12 @@ prepare(struct spawn *spawn, int index, struct plan *plan, struct failure *failu
 	struct state state = {.slot = box->slot, .owner = plan->owner, .template = box->template, .limits = plan->limits};
 	snprintf(state.image, sizeof state.image, "%s", plan->image);
 	memcpy(state.volume, box->volume, sizeof state.volume);
-	if (!cgroup_paths(&spawn->cgroups, box->id, &state.groups) || !state_begin(folder, &state))
+	if (!cgroup_paths(&spawn->cgroups, box->id, box->template, &state.groups) || !state_begin(folder, &state))
 		return unwritten(failure, folder);
 	if ((plan->listener = make_listener(folder, failure)) < 0)
 		return false;
-	return cgroup_create(&spawn->cgroups, box->id, &plan->limits, &details->groups, &plan->cgroups, &plan->measures, failure)
+	return cgroup_create(&spawn->cgroups, box->id, box->template, &plan->limits, &details->groups, &plan->cgroups, &plan->measures,
+		       failure)
 		&& check_excuses(plan, failure);
 }
 
@@ -533,7 +534,7 @@ adopt(struct spawn *spawn, const char *id)
 	snprintf(details->image, sizeof details->image, "%s", state.image);
 	box->template = state.template;
 	if (!known)
-		cgroup_paths(&spawn->cgroups, id, &details->groups);
+		cgroup_paths(&spawn->cgroups, id, state.template, &details->groups);
 	if (known && state.this_boot && state.pid > 0 && process_start(state.pid) == state.start) {
 		box->pid = state.pid;
 		box->start = state.start;

@@ -60,13 +60,14 @@ cgroup_read_file(const char *folder, const char *name, char *text, size_t size)
 }
 
 bool
-cgroup_paths(const struct cgroup_host *host, const char *id, struct hierarchies *out)
+cgroup_paths(const struct cgroup_host *host, const char *id, bool template, struct hierarchies *out)
 {
 	out->count = host->parents.count;
 	for (int i = 0; i < out->count; i++) {
 		const struct hierarchy *parent = &host->parents.at[i];
 		struct hierarchy *group = &out->at[i];
-		if ((size_t)snprintf(group->path, sizeof group->path, "%s/%s", parent->path, id) >= sizeof group->path)
+		const char *below = template && parent->controllers & 1u << CG_MEMORY ? "/" ZYGOTES : "";
+		if ((size_t)snprintf(group->path, sizeof group->path, "%s%s/%s", parent->path, below, id) >= sizeof group->path)
 			return false;
 		group->v2 = parent->v2;
 		group->controllers = parent->controllers;
@@ -200,12 +201,12 @@ say_missing(const struct cgroup_host *host, struct measures *measures)
 }
 
 bool
-cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,
-	struct cgroup_fds *fds, struct measures *measures, struct failure *failure)
+cgroup_create(const struct cgroup_host *host, const char *id, bool template, const struct limits *limits,
+	struct hierarchies *made, struct cgroup_fds *fds, struct measures *measures, struct failure *failure)
 {
 	*fds = (struct cgroup_fds){.unified = -1};
 	say_missing(host, measures);
-	if (!cgroup_paths(host, id, made))
+	if (!cgroup_paths(host, id, template, made))
 		return give_up(failure, KIND_ENGINE, "cgroup", ENAMETOOLONG, "control group of %s", id);
 	for (int i = 0; i < made->count; i++) {
 		if (make_group(&made->at[i], limits, fds, measures) == 0)

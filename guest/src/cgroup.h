@@ -14,6 +14,7 @@ struct measures;
 #define CGROUP_PATH_MAX 384
 #define CGROUP_REASON_MAX 80
 #define CPU_PERIOD_US 100000
+#define ZYGOTES "zygotes" /* below a parent that counts memory: the groups of templates */
 #define SOCKET_BUFFERS_LIMIT "memory.kmem.tcp.limit_in_bytes" /* version 1; of UDP too, whatever its name */
 
 enum controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT, CG_FREEZER, CG_COUNT };
@@ -72,10 +73,13 @@ void cgroup_bound(const char *folder, const char *top, bool v2);
 /* The same for a folder of this name in every hierarchy: one in which others make the groups. */
 void cgroup_bound_all(const char *mountinfo, const char *name);
 
+/* Bounds the memory of all templates together, what outlives them in the kernels of their forks too. */
+void cgroup_bound_templates(const char *folder, const char *top, bool v2);
+
 /* Makes the groups of one sandbox and sets its limits, but for cpu. Says in `measures` what is applied; false only when
  * something is broken that was there. Nothing is left behind then. */
-bool cgroup_create(const struct cgroup_host *host, const char *id, const struct limits *limits, struct hierarchies *made,
-	struct cgroup_fds *fds, struct measures *measures, struct failure *failure);
+bool cgroup_create(const struct cgroup_host *host, const char *id, bool template, const struct limits *limits,
+	struct hierarchies *made, struct cgroup_fds *fds, struct measures *measures, struct failure *failure);
 void cgroup_close(struct cgroup_fds *fds);
 
 /* Sets the cpu limit, where there is the controller: after the start, which a small share would drag out. */
@@ -89,7 +93,7 @@ bool cgroup_change(const struct hierarchies *of, const struct limits *old, const
 void cgroup_describe(const struct limits *limits, struct measures *measures);
 
 /* The folders that cgroup_create would make. */
-bool cgroup_paths(const struct cgroup_host *host, const char *id, struct hierarchies *out);
+bool cgroup_paths(const struct cgroup_host *host, const char *id, bool template, struct hierarchies *out);
 
 /* Asks the kernel to stop every process where it is. False with errno. */
 bool cgroup_freeze(const struct hierarchies *of);

@@ -9,6 +9,8 @@
 #include "spawn.h"
 
 #define RESERVE (1ll << 30)
+/* Beyond it, contexts start from scratch, in the memory of their sandboxes. */
+#define TEMPLATES_PART 4
 
 /* The least of what is there and what the groups around a folder allow. */
 static int64_t
@@ -37,15 +39,32 @@ set(const char *folder, const char *limit, const char *usage, int64_t value)
 	close(directory);
 }
 
+static int64_t
+memory_around(const char *folder, const char *top, bool v2)
+{
+	return least_around(folder, top, v2 ? "memory.max" : "memory.limit_in_bytes", cgroup_number("/proc", "meminfo", "MemTotal:") << 10);
+}
+
+static void
+set_memory(const char *folder, bool v2, int64_t bytes)
+{
+	if (!v2)
+		set(folder, "memory.use_hierarchy", "memory.use_hierarchy", 1); /* older kernels ask for it; newer know nothing else */
+	set(folder, v2 ? "memory.max" : "memory.limit_in_bytes", v2 ? "memory.current" : "memory.usage_in_bytes", bytes);
+}
+
+void
+cgroup_bound_templates(const char *folder, const char *top, bool v2)
+{
+	set_memory(folder, v2, memory_around(folder, top, v2) / TEMPLATES_PART);
+}
+
 void
 cgroup_bound(const char *folder, const char *top, bool v2)
 {
-	const char *file = v2 ? "memory.max" : "memory.limit_in_bytes";
-	int64_t memory = least_around(folder, top, file, cgroup_number("/proc", "meminfo", "MemTotal:") << 10);
+	int64_t memory = memory_around(folder, top, v2);
 	int64_t reserve = memory / 8 > RESERVE ? memory / 8 : RESERVE;
-	if (!v2)
-		set(folder, "memory.use_hierarchy", "memory.use_hierarchy", 1); /* older kernels ask for it; newer know nothing else */
-	set(folder, file, v2 ? "memory.current" : "memory.usage_in_bytes", memory - (reserve < memory / 2 ? reserve : memory / 2));
+	set_memory(folder, v2, memory - (reserve < memory / 2 ? reserve : memory / 2));
 	int64_t pids = cgroup_number("/proc/sys/kernel", "pid_max", ""), threads = cgroup_number("/proc/sys/kernel", "threads-max", "");
 	set(folder, "pids.max", "pids.current", least_around(folder, top, "pids.max", threads < pids ? threads : pids) / 4 * 3);
 }

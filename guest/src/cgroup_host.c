@@ -98,7 +98,7 @@ own_folder(const struct mount_line *mount, const char *own, char *path, size_t s
 	own += root;
 	if (strcmp(own, "/") == 0)
 		own = "";
-	return (size_t)snprintf(path, size, "%s%s", mount->point, own) < size - sizeof "/" FOLDER - ID_MAX;
+	return (size_t)snprintf(path, size, "%s%s", mount->point, own) < size - sizeof "/" FOLDER "/" ZYGOTES - ID_MAX;
 }
 
 static void
@@ -107,6 +107,26 @@ missing(struct cgroup_host *host, unsigned controllers, const char *why, int err
 	for (int c = 0; c < CG_COUNT; c++)
 		if (controllers & 1u << c)
 			snprintf(host->reason[c], CGROUP_REASON_MAX, "%s%s%s", why, error ? ": " : "", error ? strerror(error) : "");
+}
+
+/* Turns controllers on for sub-groups; returns those that are on afterwards. Some may be on already where we may not ask. */
+static unsigned
+delegate(const char *folder, unsigned wanted)
+{
+	char word[32], text[512];
+	unsigned on = 0;
+	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || cgroup_read_file(folder, "cgroup.subtree_control", text, sizeof text) <= 0)
+		text[0] = 0;
+	for (int c = 0; c < CG_COUNT && directory >= 0; c++) {
+		snprintf(word, sizeof word, "+%s", controller_name((enum controller)c));
+		if ((wanted & 1u << c)
+			&& (list_has(text, " \n", controller_name((enum controller)c)) || cgroup_write(directory, "cgroup.subtree_control", word) == 0))
+			on |= 1u << c;
+	}
+	if (directory >= 0)
+		close(directory);
+	return on;
 }
 
 /* Gives the sandboxes together the weight of one busy host task per core: neither side starves the other. */
@@ -122,7 +142,7 @@ weigh(const struct hierarchy *parent)
 	close(directory);
 }
 
-static void
+static bool
 add_parent(struct cgroup_host *host, const char *own, const char *top, bool v2, unsigned controllers)
 {
 	struct hierarchy *parent = &host->parents.at[host->parents.count];
@@ -131,13 +151,26 @@ add_parent(struct cgroup_host *host, const char *own, const char *top, bool v2, 
 	parent->controllers = controllers;
 	if ((mkdir(parent->path, 0755) != 0 && errno != EEXIST) || access(parent->path, W_OK) != 0) {
 		missing(host, controllers, "no right to make control groups below our own", errno);
-		return;
+		return false;
 	}
 	missing(host, controllers, "", 0);
 	if (controllers & 1u << CG_CPU)
 		weigh(parent);
 	cgroup_bound(parent->path, top, v2);
 	host->parents.count++;
+	return true;
+}
+
+/* Without the folder there are no templates: a group in it cannot be made. */
+static void
+add_templates(const struct hierarchy *parent, const char *top, unsigned on)
+{
+	char folder[CGROUP_PATH_MAX + sizeof "/" ZYGOTES];
+	snprintf(folder, sizeof folder, "%s/" ZYGOTES, parent->path);
+	if ((parent->controllers & 1u << CG_MEMORY) == 0 || (mkdir(folder, 0755) != 0 && errno != EEXIST))
+		return;
+	cgroup_bound_templates(folder, top, parent->v2);
+	delegate(folder, on);
 }
 
 static void
@@ -153,7 +186,8 @@ add_version_1(struct cgroup_host *host, const struct mount_line *mount, const ch
 		missing(host, controllers, "our own control group's path is too long or unknown", 0);
 		return;
 	}
-	add_parent(host, folder, mount->point, false, controllers);
+	if (add_parent(host, folder, mount->point, false, controllers))
+		add_templates(&host->parents.at[host->parents.count - 1], mount->point, 0);
 }
 
 /* Version 2 forbids processes beside sub-groups with controllers, so ours move to a leaf first. */
@@ -189,26 +223,6 @@ leave_leaf(const struct mount_line *mount, char *folder)
 		folder[length -= leaf] = 0;
 }
 
-/* Turns controllers on for sub-groups; returns those that are on afterwards. Some may be on already where we may not ask. */
-static unsigned
-delegate(const char *folder, unsigned wanted)
-{
-	char word[32], text[512];
-	unsigned on = 0;
-	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 || cgroup_read_file(folder, "cgroup.subtree_control", text, sizeof text) <= 0)
-		text[0] = 0;
-	for (int c = 0; c < CG_COUNT && directory >= 0; c++) {
-		snprintf(word, sizeof word, "+%s", controller_name((enum controller)c));
-		if ((wanted & 1u << c)
-			&& (list_has(text, " \n", controller_name((enum controller)c)) || cgroup_write(directory, "cgroup.subtree_control", word) == 0))
-			on |= 1u << c;
-	}
-	if (directory >= 0)
-		close(directory);
-	return on;
-}
-
 static void
 add_version_2(struct cgroup_host *host, const struct mount_line *mount, const char *membership)
 {
@@ -229,9 +243,11 @@ add_version_2(struct cgroup_host *host, const struct mount_line *mount, const ch
 	move_to_leaf(folder);
 	unsigned on = delegate(folder, offered);
 	missing(host, offered & ~on, "the controller could not be turned on for sub-groups", 0);
-	add_parent(host, folder, mount->point, true, on | (wanted & core));
-	if (host->parents.count > 0 && host->parents.at[host->parents.count - 1].v2)
-		delegate(host->parents.at[host->parents.count - 1].path, on);
+	if (!add_parent(host, folder, mount->point, true, on | (wanted & core)))
+		return;
+	const struct hierarchy *parent = &host->parents.at[host->parents.count - 1];
+	delegate(parent->path, on);
+	add_templates(parent, mount->point, on);
 }
 
 void

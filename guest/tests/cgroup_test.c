@@ -63,6 +63,7 @@ version_1_nests_below_our_own_group(void)
 	CHECK(host.parents.at[1].controllers == (1u << CG_CPU | 1u << CG_CPUACCT));
 	CHECK(strcmp(host.parents.at[2].path, in("v1/pids/carrel")) == 0); /* the mount starts where we are */
 	CHECK(exists(in("v1/memory/own/carrel")));
+	CHECK(exists(in("v1/memory/own/carrel/zygotes")) && !exists(in("v1/cpu/carrel/zygotes")));
 	CHECK(host.reason[CG_MEMORY][0] == 0);
 	CHECK(strstr(host.reason[CG_FREEZER], "mounted") != NULL);
 }
@@ -100,11 +101,14 @@ version_2_moves_us_to_a_leaf_and_turns_controllers_on(void)
 	put_text(in("v2/user/carrel-host/cgroup.procs"), "");
 	put_text(in("v2/user/carrel/cgroup.subtree_control"), "cpu memory\n");
 	put_text(in("v2/user/carrel/cpu.weight"), "100\n");
+	make("v2/user/carrel/zygotes");
+	put_text(in("v2/user/carrel/zygotes/cgroup.subtree_control"), "cpu pids\n");
 	detect(&host, with_folder("25 20 0:22 / @/v2 rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"), "0::/user\n");
 	CHECK(host.parents.count == 1 && host.parents.at[0].v2);
 	CHECK(host.parents.at[0].controllers == (1u << CG_COUNT) - 1);
 	CHECK(text_is("v2/user/carrel-host/cgroup.procs", "4242"));
 	CHECK(text_is("v2/user/carrel/cgroup.subtree_control", "+pidsemory\n")); /* only what was not on was asked for */
+	CHECK(text_is("v2/user/carrel/zygotes/cgroup.subtree_control", "+memorys\n"));
 	for (int c = 0; c < CG_COUNT; c++)
 		CHECK(host.reason[c][0] == 0);
 }
@@ -179,6 +183,8 @@ all_sandboxes_together_leave_room_for_others(void)
 	put_text(in("b1/memory/own/carrel/memory.limit_in_bytes"), "");
 	put_text(in("b1/memory/own/carrel/memory.usage_in_bytes"), "4096\n");
 	put_text(in("b1/memory/own/carrel/memory.use_hierarchy"), "");
+	make("b1/memory/own/carrel/zygotes");
+	put_text(in("b1/memory/own/carrel/zygotes/memory.limit_in_bytes"), "");
 	put_text(in("b1/pids/pids.max"), "1000\n");
 	put_text(in("b1/pids/carrel/pids.max"), "");
 	const char *mounts = "32 31 0:29 / @/b1/memory rw - cgroup cgroup rw,memory\n"
@@ -187,6 +193,7 @@ all_sandboxes_together_leave_room_for_others(void)
 	detect(&host, with_folder(mounts), membership);
 	CHECK(text_is("b1/memory/own/carrel/memory.limit_in_bytes", "536870912")); /* half where a gibibyte would be too much */
 	CHECK(text_is("b1/memory/own/carrel/memory.use_hierarchy", "1"));
+	CHECK(text_is("b1/memory/own/carrel/zygotes/memory.limit_in_bytes", "134217728"));
 	CHECK(text_is("b1/pids/carrel/pids.max", "750"));
 	/* More than that is in use already. */
 	put_text(in("b1/memory/own/carrel/memory.usage_in_bytes"), "600000000\n");
@@ -228,11 +235,14 @@ group_of_version_2_has_its_files(void)
 	snprintf(host.parents.at[0].path, CGROUP_PATH_MAX, "%s", in("parent"));
 	make("parent");
 	/* The kernel would make the limit files; without them the group is refused and nothing stays. */
-	CHECK(!cgroup_create(&host, "sbone", &limits, &made, &fds, &measures, &failure));
+	CHECK(!cgroup_create(&host, "sbone", false, &limits, &made, &fds, &measures, &failure));
 	CHECK(strcmp(failure.step, "cgroup") == 0 && strstr(failure.message, "sbone") != NULL);
 	CHECK(!exists(in("parent/sbone")));
-	CHECK(cgroup_paths(&host, "sbtwo", &made) && made.count == 1);
+	CHECK(cgroup_paths(&host, "sbtwo", false, &made) && made.count == 1);
 	CHECK(strcmp(made.at[0].path, in("parent/sbtwo")) == 0 && made.at[0].v2);
+	CHECK(cgroup_paths(&host, "sbtwo", true, &made) && strcmp(made.at[0].path, in("parent/zygotes/sbtwo")) == 0);
+	host.parents.at[0].controllers &= ~(1u << CG_MEMORY);
+	CHECK(cgroup_paths(&host, "sbtwo", true, &made) && strcmp(made.at[0].path, in("parent/sbtwo")) == 0);
 }
 
 static void

@@ -220,6 +220,28 @@ final class ForkIT extends MachineTests {
     }
   }
 
+  /** What a kernel has inherited is counted where its interpreter was, and outlives it there. */
+  @Test
+  void warmInterpretersHaveABoundTogetherAndWhatOutlivesThemToo() throws Exception {
+    Machine machine = start();
+    try (WarmKernel kernel = WarmKernel.in(machine, Preload.PLAIN)) {
+      ProcessHandle zygote = zygote();
+      Path template = memoryGroup(zygote.pid());
+      Path together = template.resolveSibling("");
+      assertThat(together).hasFileName("zygotes");
+      assertThat(memory(together, "memory.limit_in_bytes", "memory.max"))
+          .isPositive()
+          .isLessThanOrEqualTo(
+              memory(together.resolveSibling(""), "memory.limit_in_bytes", "memory.max") / 4);
+
+      zygote.destroyForcibly();
+      Eventually.holds("its template is gone", SOON, () -> Files.notExists(template));
+      assertThat(kernel.run("print('on')")).isEqualTo("on\n");
+      assertThat(memory(together, "memory.usage_in_bytes", "memory.current"))
+          .isGreaterThan(1 << 20);
+    }
+  }
+
   /** The channel of a kernel has its place among the descriptors that there may be. */
   @Test
   void fewOpenFilesAreEnoughForAKernel() throws Exception {
@@ -451,6 +473,26 @@ final class ForkIT extends MachineTests {
 
   private static List<String> groups(long pid) throws IOException {
     return Files.readAllLines(Path.of("/proc/" + pid + "/cgroup"));
+  }
+
+  /**
+   * The folder of the group in which its memory is counted, with control groups of either version.
+   */
+  private static Path memoryGroup(long pid) throws IOException {
+    Path root = Path.of("/sys/fs/cgroup");
+    for (String line : groups(pid)) {
+      String[] parts = line.split(":", 3);
+      if (parts[1].equals("memory")) {
+        return root.resolve("memory" + parts[2]);
+      }
+    }
+    return root.resolve(groups(pid).getLast().split(":", 3)[2].substring(1));
+  }
+
+  private static long memory(Path group, String first, String second) throws IOException {
+    Path file = group.resolve(first);
+    return Long.parseLong(
+        Files.readString(Files.exists(file) ? file : group.resolve(second)).strip());
   }
 
   private static void join(Thread thread) {

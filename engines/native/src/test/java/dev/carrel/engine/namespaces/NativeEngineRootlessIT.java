@@ -57,6 +57,7 @@ final class NativeEngineRootlessIT {
       assertAllPassed(user.run(user.withSubordinateIds(contract(""), join.toString())));
     } finally {
       for (Path group : groups) {
+        Files.deleteIfExists(group.resolve("carrel/zygotes"));
         Files.deleteIfExists(group.resolve("carrel"));
         Files.delete(group);
       }

@@ -3,6 +3,7 @@ package dev.carrel.control.context;
 import dev.carrel.control.exec.CapturedText;
 import dev.carrel.control.exec.Causes;
 import dev.carrel.control.exec.HeadTail;
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.ExecEvent.Cause;
@@ -46,7 +47,7 @@ final class Cell {
   private final Language language;
   private final long executionCount;
   private final ContextSettings settings;
-  private final DisplayRoom.Share room;
+  private final MemoryRoom.Share room;
   private final @Nullable CellSink events;
   private final HeadTail stdout;
   private final HeadTail stderr;
@@ -67,7 +68,7 @@ final class Cell {
       int id,
       LiveContext context,
       ContextSettings settings,
-      DisplayRoom.Share room,
+      MemoryRoom.Share room,
       @Nullable CellSink events,
       Duration queued,
       @Nullable String note) {
@@ -78,8 +79,8 @@ final class Cell {
     this.settings = settings;
     this.room = room;
     this.events = events;
-    this.stdout = new HeadTail(settings.stdoutChars());
-    this.stderr = new HeadTail(settings.stderrChars());
+    this.stdout = new HeadTail(settings.stdoutChars(), room::take);
+    this.stderr = new HeadTail(settings.stderrChars(), room::take);
     this.queued = queued;
     this.note = note;
   }

@@ -1,5 +1,6 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.spi.SandboxException;
 import java.time.Instant;
 import java.util.Map;
@@ -25,7 +26,7 @@ final class CellRecord implements CellSink {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final NavigableMap<Long, CodeEvent> events = new TreeMap<>();
-  private final DisplayRoom.Share room;
+  private final MemoryRoom.Share room;
   private final Runnable end;
   private boolean told;
   private @Nullable Instant endedAt;
@@ -39,12 +40,12 @@ final class CellRecord implements CellSink {
   /**
    * @param end told when nothing more will come, before it gives its room back
    */
-  CellRecord(DisplayRoom.Share room, Runnable end) {
+  CellRecord(MemoryRoom.Share room, Runnable end) {
     this.room = room;
     this.end = end;
   }
 
-  DisplayRoom.Share room() {
+  MemoryRoom.Share room() {
     return room;
   }
 

@@ -5,6 +5,7 @@ import dev.carrel.control.admission.Queue;
 import dev.carrel.control.admission.Waiting;
 import dev.carrel.control.audit.Audit;
 import dev.carrel.control.event.ExecutionEvents;
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
@@ -59,7 +60,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels;
-  private final DisplayRoom displayRoom = DisplayRoom.ofThisServer();
+  private final MemoryRoom displayRoom = MemoryRoom.ofThisServer();
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
   private volatile boolean closed;
@@ -204,7 +205,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       return known.cell().stream(known.replay());
     }
     var events = new CellEvents();
-    DisplayRoom.Share room = displayRoom.share(caller.tenant());
+    MemoryRoom.Share room = displayRoom.share(caller.tenant());
     try {
       Run run = begin(caller, sandbox, request, events, room, waiting, false);
       return new CodeStream(events, false, () -> stop(run), room::close);
@@ -237,13 +238,13 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       }
       return;
     }
-    try (DisplayRoom.Share room = displayRoom.share(caller.tenant())) {
+    try (MemoryRoom.Share room = displayRoom.share(caller.tenant())) {
       tell.accept(execute(caller, sandbox, request, room));
     }
   }
 
   private CodeResult execute(
-      Caller caller, SandboxId sandbox, ExecuteCode request, DisplayRoom.Share room)
+      Caller caller, SandboxId sandbox, ExecuteCode request, MemoryRoom.Share room)
       throws InterruptedException {
     Run run = begin(caller, sandbox, request, null, room, Waiting.UNSEEN, false);
     try {
@@ -347,7 +348,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       SandboxId sandbox,
       ExecuteCode request,
       @Nullable CellSink events,
-      DisplayRoom.Share room,
+      MemoryRoom.Share room,
       Waiting waiting,
       boolean keyed)
       throws InterruptedException {

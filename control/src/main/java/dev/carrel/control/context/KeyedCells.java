@@ -1,5 +1,6 @@
 package dev.carrel.control.context;
 
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.control.idempotency.RequestKey;
 import dev.carrel.control.idempotency.RequestKeys;
@@ -40,7 +41,7 @@ final class KeyedCells {
   }
 
   /** The cell of this key: a new one, or the one that an earlier request began. */
-  Keyed obtain(Caller caller, SandboxId sandbox, RequestKey key, DisplayRoom room, Running running)
+  Keyed obtain(Caller caller, SandboxId sandbox, RequestKey key, MemoryRoom room, Running running)
       throws InterruptedException {
     sandboxes.requireVisible(caller, sandbox);
     try (RequestKeys.Claim claim = keys.claim(caller.tenant(), sandbox, Kind.CODE, key)) {

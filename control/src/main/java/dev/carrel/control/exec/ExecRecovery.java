@@ -148,6 +148,7 @@ final class ExecRecovery {
     // A shell is used by those who look at it, of whom there are none yet.
     RunningSandbox.Use use = row.terminal() ? () -> {} : sandbox.use();
     Runnable freeSlot = box.takeSlotAnyway();
+    MemoryRoom.Share memory = box.memory(sandbox.tenant());
     boolean joined = false;
     try {
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
@@ -158,7 +159,9 @@ final class ExecRecovery {
         Files.deleteIfExists(path);
       }
       OutputLog log =
-          Files.exists(path) ? OutputLog.resume(path, share) : new OutputLog(path, share);
+          Files.exists(path)
+              ? OutputLog.resume(path, share, memory::take)
+              : new OutputLog(path, share, memory::take);
       ExecSession session = sandbox.attach(row.id(), log.end());
       var live =
           new LiveExec(
@@ -168,6 +171,7 @@ final class ExecRecovery {
               sandbox.usage(),
               log,
               settings,
+              memory,
               over -> {
                 box.noteSpill(row.id(), share.taken());
                 freeSlot.run();
@@ -197,6 +201,7 @@ final class ExecRecovery {
       }
     } finally {
       if (!joined) {
+        memory.close();
         freeSlot.run();
         use.close();
       }

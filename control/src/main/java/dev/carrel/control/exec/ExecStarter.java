@@ -192,6 +192,7 @@ final class ExecStarter {
         },
         () -> {
           box.remove(live);
+          live.forgotten();
           if (over.outputEnd() > WORTH_FORGETTING) {
             Thread.ofVirtual().name(live.id() + "-forget").start(() -> forget(sandbox, live.id()));
           }
@@ -256,6 +257,7 @@ final class ExecStarter {
       throws InterruptedException {
     Runnable freeSlot = box.takeSlot();
     boolean brief = asked.request().background() || command.terminal() != null;
+    MemoryRoom.Share memory = box.memory(sandbox.tenant());
     Runnable leave = brief ? () -> {} : asked.place().hold();
     // Also in the background: what runs is work. A shell that nobody looks at only waits.
     RunningSandbox.Use use = asked.request().busy() ? sandbox.use() : () -> {};
@@ -267,7 +269,7 @@ final class ExecStarter {
       Machine.Usage before = sandbox.usageBefore();
       ExecSession session = open(sandbox, command, asked.secrets(), exec, brief, claim);
       var share = new SpillShare(box.spillLeft(), settings.spill().bytes());
-      var log = new OutputLog(spills.file(sandbox.id(), id), share);
+      var log = new OutputLog(spills.file(sandbox.id(), id), share, memory::take);
       var live =
           new LiveExec(
               exec,
@@ -276,6 +278,7 @@ final class ExecStarter {
               before,
               log,
               settings,
+              memory,
               over -> {
                 box.noteSpill(id, share.taken());
                 freeSlot.run();
@@ -300,6 +303,7 @@ final class ExecStarter {
     } finally {
       if (!begun) {
         // Again, where one that had ended at once could not be noted: each of these counts once.
+        memory.close();
         freeSlot.run();
         leave.run();
         use.close();

@@ -33,6 +33,7 @@ public final class ExecStream implements AutoCloseable {
   private boolean pinning;
   private boolean kills;
   private RunningSandbox.Use use = () -> {};
+  private Runnable letGo = () -> {};
 
   private ExecStream(
       ExecId id,
@@ -56,12 +57,14 @@ public final class ExecStream implements AutoCloseable {
   /** The caller's own exec. */
   static ExecStream own(LiveExec live, boolean background) {
     var stream = new ExecStream(live.id(), live.log(), live::acknowledged, live::result, live, 0);
+    stream.holds(live);
     return background ? stream : stream.keepUp().killedAtClose();
   }
 
   static ExecStream following(LiveExec live, long from) {
     var stream =
         new ExecStream(live.id(), live.log(), live::acknowledged, live::result, null, from);
+    stream.holds(live);
     // A shell that waits for keys is at work as long as somebody looks at it.
     stream.use = live.exec().terminal() ? live.use() : stream.use;
     return stream;
@@ -69,6 +72,11 @@ public final class ExecStream implements AutoCloseable {
 
   static ExecStream replaying(Exec exec, OutputLog log, Folded folded, long from) {
     return new ExecStream(exec.id(), log, () -> exec, folded, null, from);
+  }
+
+  private void holds(LiveExec live) {
+    live.heldBy(this);
+    letGo = () -> live.leftBy(this);
   }
 
   ExecStream replayed() {
@@ -159,6 +167,7 @@ public final class ExecStream implements AutoCloseable {
   @Override
   public void close() {
     use.close();
+    letGo.run();
     if (pinning) {
       log.unpin();
     }

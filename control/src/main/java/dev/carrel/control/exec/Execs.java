@@ -57,6 +57,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   private final Artifacts artifacts;
   private final ExecStarter starter;
   private final ExecAudit audit;
+  private final MemoryRoom memory = MemoryRoom.ofThisServer();
   private final Map<SandboxId, SandboxExecs> boxes = new ConcurrentHashMap<>();
   // What an earlier process left running in these is known from rows alone.
   private final Map<SandboxId, Set<ExecId>> unjoined = new ConcurrentHashMap<>();
@@ -418,7 +419,7 @@ public final class Execs implements SandboxListener, AutoCloseable {
   }
 
   private SandboxExecs box(SandboxId id) {
-    return boxes.computeIfAbsent(id, _ -> new SandboxExecs(settings));
+    return boxes.computeIfAbsent(id, _ -> new SandboxExecs(settings, memory));
   }
 
   private static void checkOffset(long from) {

@@ -4,19 +4,24 @@ import dev.carrel.spi.Text;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.function.LongPredicate;
 
 /**
- * The beginning and the end of a stream, in bounded memory. Works on bytes; they become text once,
- * when somebody asks. For one writing thread; {@link #text()} is for after the end.
+ * The beginning and the end of a stream, in bounded memory: less than was asked for where there is
+ * no room. Works on bytes; they become text once, when somebody asks. For one writing thread;
+ * {@link #text()} is for after the end.
  */
 public final class HeadTail {
   // No character takes more bytes than this: what has more bytes has more characters than allowed.
   private static final int MAX_BYTES_PER_CHAR = 3;
   private static final int FIRST_CAPACITY = 256;
+  // Of each end, whether there is room or not.
+  private static final int LEAST = 1024;
 
   private final int limit;
-  private final int headCapacity;
-  private final int tailCapacity;
+  private final LongPredicate room;
+  private int headCapacity;
+  private int tailCapacity;
   private byte[] head = {};
   private byte[] tail = {};
   private int headLength;
@@ -28,7 +33,15 @@ public final class HeadTail {
    * @param limit characters to keep, half from each end
    */
   public HeadTail(int limit) {
+    this(limit, _ -> true);
+  }
+
+  /**
+   * @param room asked for so many bytes more; what it has given stays in use
+   */
+  public HeadTail(int limit, LongPredicate room) {
     this.limit = limit;
+    this.room = room;
     this.headCapacity = Math.multiplyExact(limit, MAX_BYTES_PER_CHAR);
     this.tailCapacity = headCapacity / 2 + MAX_BYTES_PER_CHAR;
   }
@@ -40,6 +53,7 @@ public final class HeadTail {
     int toHead = Math.min(rest.remaining(), headCapacity - headLength);
     if (toHead > 0) {
       growHead(headLength + toHead);
+      toHead = Math.min(toHead, headCapacity - headLength);
       rest.get(head, headLength, toHead);
       headLength += toHead;
     }
@@ -48,23 +62,28 @@ public final class HeadTail {
     }
   }
 
-  /** Bytes that went by unseen. */
+  /** Bytes that went by unseen: what comes after them is not the beginning. */
   public void skip(long bytes) {
-    total += bytes;
+    if (bytes > 0) {
+      total += bytes;
+      headCapacity = headLength;
+    }
   }
 
   public CapturedText text() {
-    if (total == headLength) {
-      String all = new String(head, 0, headLength, StandardCharsets.UTF_8);
+    byte[] last = tailBytes();
+    if (total == headLength + last.length) {
+      byte[] bytes = Arrays.copyOf(head, headLength + last.length);
+      System.arraycopy(last, 0, bytes, headLength, last.length);
+      String all = new String(bytes, StandardCharsets.UTF_8);
       return all.length() <= limit
           ? new CapturedText(all, total, false)
           : new CapturedText(cut(all, all), total, true);
     }
-    String first = new String(head, 0, headLength, StandardCharsets.UTF_8);
-    byte[] last = tailBytes();
+    String first = new String(head, 0, lastWholeCharacter(), StandardCharsets.UTF_8);
     int start = firstWholeCharacter(last);
     String end = new String(last, start, last.length - start, StandardCharsets.UTF_8);
-    return new CapturedText(cut(first, first + end), total, true);
+    return new CapturedText(cut(first, end), total, true);
   }
 
   /** The text if it is short enough, else its two ends with a note between. */
@@ -90,12 +109,26 @@ public final class HeadTail {
   private void growHead(int needed) {
     if (needed > head.length) {
       int capacity = Math.max(Math.max(FIRST_CAPACITY, needed), head.length * 2);
-      head = Arrays.copyOf(head, Math.min(capacity, headCapacity));
+      capacity = Math.min(capacity, headCapacity);
+      if (!isRoom(head.length, capacity)) {
+        // It ends here: what comes later cannot follow what is missing.
+        capacity = Math.min(Math.max(head.length, LEAST), headCapacity);
+        headCapacity = capacity;
+      }
+      head = Arrays.copyOf(head, capacity);
     }
+  }
+
+  private boolean isRoom(int now, int wanted) {
+    int more = wanted - Math.max(now, LEAST);
+    return more <= 0 || room.test(more);
   }
 
   private void addToTail(ByteBuffer bytes) {
     if (tail.length == 0) {
+      if (!isRoom(0, tailCapacity)) {
+        tailCapacity = Math.min(LEAST, tailCapacity);
+      }
       tail = new byte[tailCapacity];
     }
     if (bytes.remaining() > tailCapacity) {
@@ -122,12 +155,30 @@ public final class HeadTail {
     return ordered;
   }
 
-  private int firstWholeCharacter(byte[] bytes) {
+  private static int firstWholeCharacter(byte[] bytes) {
     int start = 0;
-    // Only when bytes before were dropped can the first character be cut.
-    while (tailFull && start < Math.min(3, bytes.length) && (bytes[start] & 0xC0) == 0x80) {
+    while (start < Math.min(3, bytes.length) && continues(bytes[start])) {
       start++;
     }
     return start;
+  }
+
+  /** Where the head ends without a character of which the rest is missing. */
+  private int lastWholeCharacter() {
+    int begin = headLength - 1;
+    while (begin >= Math.max(0, headLength - 3) && continues(head[begin])) {
+      begin--;
+    }
+    boolean cut = begin >= 0 && headLength - begin < length(head[begin]);
+    return cut ? begin : headLength;
+  }
+
+  private static boolean continues(byte value) {
+    return (value & 0xC0) == 0x80;
+  }
+
+  /** Of the character that begins so. */
+  private static int length(byte first) {
+    return Math.max(1, Integer.numberOfLeadingZeros(~(first << 24)));
   }
 }

@@ -18,6 +18,8 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -38,6 +40,8 @@ final class LiveExec {
   private final RunningSandbox sandbox;
   private final Machine.Usage before;
   private final OutputLog log;
+  private final MemoryRoom.Share memory;
+  private final Set<Object> holders = ConcurrentHashMap.newKeySet();
   private final HeadTail stdout;
   private final HeadTail stderr;
   private final RedactedStream cleanOut;
@@ -64,14 +68,17 @@ final class LiveExec {
       Machine.Usage before,
       OutputLog log,
       ExecSettings settings,
+      MemoryRoom.Share memory,
       Consumer<LiveExec> onEnd) {
     this.beginning = beginning;
     this.sandbox = sandbox;
     this.session = session;
     this.before = before;
     this.log = log;
-    this.stdout = new HeadTail(settings.stdoutChars());
-    this.stderr = new HeadTail(settings.stderrChars());
+    this.memory = memory;
+    this.stdout = new HeadTail(settings.stdoutChars(), memory::take);
+    this.stderr = new HeadTail(settings.stderrChars(), memory::take);
+    heldBy(this);
     this.onEnd = onEnd;
     this.cleanOut = sandbox.redaction().stream();
     this.cleanErr = sandbox.redaction().stream();
@@ -96,6 +103,22 @@ final class LiveExec {
 
   OutputLog log() {
     return log;
+  }
+
+  /** What it has in memory counts until all who hold it have let go of it. */
+  void heldBy(Object holder) {
+    holders.add(holder);
+  }
+
+  void leftBy(Object holder) {
+    if (holders.remove(holder) && holders.isEmpty()) {
+      memory.close();
+    }
+  }
+
+  /** Nobody finds it any more, except who has it already. */
+  void forgotten() {
+    leftBy(this);
   }
 
   /** As it is now. */
@@ -255,7 +278,7 @@ final class LiveExec {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       // The top of a thread: who waits for the end, and for the slot, would wait for ever.
       LOG.error("exec {} cannot be looked at any longer", id(), e);
       abandon();
@@ -380,10 +403,10 @@ final class LiveExec {
 
   private void finish(Exited exited) {
     end = beginning.with(pid, log.end(), Instant.now(), exited);
-    records = log.keep();
-    session.close();
     boolean recorded = false;
     try {
+      records = log.keep();
+      session.close();
       onEnd.accept(this);
       recorded = true;
     } catch (SandboxException e) {
@@ -391,6 +414,9 @@ final class LiveExec {
     } finally {
       if (!recorded && unrecorded == null) {
         unrecorded = notRecorded(exited, ErrorCode.INTERNAL, "the server failed");
+      }
+      if (!recorded) {
+        forgotten();
       }
       log.finish();
       ended.countDown();

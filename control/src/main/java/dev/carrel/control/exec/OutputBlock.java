@@ -6,39 +6,48 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.LongPredicate;
 
 /**
  * A run of output bytes with the stream of each, in the form in which it is stored: records of a
- * 4-byte header (2 bits kind, 30 bits length) and the bytes. A gap has a length but no bytes.
+ * 4-byte header (2 bits kind, 30 bits length) and the bytes. A gap has a length but no bytes. It
+ * grows up to its capacity as long as there is room for it.
  */
 final class OutputBlock {
   static final int CAPACITY = 64 * 1024;
+  // Whether there is room or not.
+  static final int LEAST = 1024;
   static final int HEADER = 4;
   static final int KIND_GAP = 2;
   private static final int KIND_SHIFT = 30;
   private static final int LENGTH_MASK = (1 << KIND_SHIFT) - 1;
 
-  private final byte[] bytes;
+  private final LongPredicate room;
+  private byte[] bytes;
   private long from;
   private long to;
   private int length;
   private int lastHeader = -1;
 
-  OutputBlock(long from) {
-    this(from, new byte[CAPACITY]);
+  /**
+   * @param room asked for so many bytes more than the least; what it has given stays in use
+   */
+  OutputBlock(long from, LongPredicate room) {
+    this(from, new byte[LEAST], room);
   }
 
   /** A block for the end of a log: nothing can be put into it. */
   static OutputBlock none(long at) {
-    return new OutputBlock(at, new byte[0]);
+    return new OutputBlock(at, new byte[0], _ -> false);
   }
 
   /** Reuses the memory of a block that is no longer needed. */
   OutputBlock(long from, OutputBlock old) {
-    this(from, old.bytes);
+    this(from, old.bytes, old.room);
   }
 
-  private OutputBlock(long from, byte[] bytes) {
+  private OutputBlock(long from, byte[] bytes, LongPredicate room) {
+    this.room = room;
     this.bytes = bytes;
     this.from = from;
     this.to = from;
@@ -71,8 +80,9 @@ final class OutputBlock {
   int put(Channel channel, ByteBuffer source) {
     int kind = kindOf(channel);
     boolean extend = lastHeader >= 0 && kind(headerAt(lastHeader)) == kind;
-    int room = bytes.length - length - (extend ? 0 : HEADER);
-    int count = Math.min(room, source.remaining());
+    int header = extend ? 0 : HEADER;
+    grow(length + header + source.remaining());
+    int count = Math.min(bytes.length - length - header, source.remaining());
     if (count <= 0) {
       return 0;
     }
@@ -86,6 +96,15 @@ final class OutputBlock {
     setHeader(lastHeader, headerAt(lastHeader) + count);
     to += count;
     return count;
+  }
+
+  private void grow(int needed) {
+    if (needed > bytes.length && bytes.length > 0 && bytes.length < CAPACITY) {
+      int wanted = Math.min(CAPACITY, Math.max(needed, bytes.length * 2));
+      if (room.test(wanted - bytes.length)) {
+        bytes = Arrays.copyOf(bytes, wanted);
+      }
+    }
   }
 
   /** Output bytes in it have offsets from here... */

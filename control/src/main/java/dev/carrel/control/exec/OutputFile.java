@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * log that owns this. Reading opens the file anew each time, so a forgotten reader holds nothing.
  */
 final class OutputFile {
+  // Small blocks become one place in the index up to this; who reads one reads all of its place.
+  private static final int MERGED = 16 * 1024;
+
   private final Path path;
   private final Opening opening;
   private final List<Extent> extents = new ArrayList<>();
@@ -146,7 +149,17 @@ final class OutputFile {
   }
 
   void add(Extent extent) {
-    extents.add(extent);
+    Extent last = extents.isEmpty() ? null : extents.getLast();
+    // Blocks are small where there is no room for large ones, and the index is to be small too.
+    if (last != null
+        && last.to() == extent.from()
+        && last.end() == extent.begin()
+        && extent.end() - last.begin() <= MERGED) {
+      extents.set(
+          extents.size() - 1, new Extent(last.from(), extent.to(), last.begin(), extent.end()));
+    } else {
+      extents.add(extent);
+    }
   }
 
   /** The first extent that ends after this offset. */

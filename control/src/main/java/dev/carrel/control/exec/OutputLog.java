@@ -12,12 +12,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The output of one exec, readable from any offset while it grows. The first block stays in memory;
  * when it is full, blocks go to a file until the exec's share of the disk is used up; after that
- * only the last mebibyte is kept. One thread appends, any may read.
+ * only the last mebibyte is kept, or less where there is no room in memory. One thread appends, any
+ * may read.
  *
  * <p>A reader may be pinned: past the file's end the writer then waits for it instead of dropping
  * what it has not seen, as long as the reader comes back for more within a minute.
@@ -32,6 +34,7 @@ final class OutputLog {
   private final Condition room = lock.newCondition();
   private final OutputFile file;
   private final SpillShare share;
+  private final LongPredicate memory;
   private final Deque<OutputBlock> ring = new ArrayDeque<>();
   private OutputBlock current;
   private boolean capped;
@@ -43,33 +46,34 @@ final class OutputLog {
   private boolean pinnable = true;
 
   /** An empty log that spills to {@code path}. */
-  OutputLog(Path path, SpillShare share) {
-    this(new OutputFile(path), share);
+  OutputLog(Path path, SpillShare share, LongPredicate memory) {
+    this(new OutputFile(path), share, memory);
   }
 
-  OutputLog(OutputFile file, SpillShare share) {
+  OutputLog(OutputFile file, SpillShare share, LongPredicate memory) {
     this.file = file;
     this.share = share;
-    this.current = new OutputBlock(file.end());
+    this.memory = memory;
+    this.current = new OutputBlock(file.end(), memory);
   }
 
   /** Goes on where the file of an earlier process ends. */
-  static OutputLog resume(Path path, SpillShare share) throws IOException {
+  static OutputLog resume(Path path, SpillShare share, LongPredicate memory) throws IOException {
     OutputFile file = OutputFile.open(path);
     share.take(file.size());
-    return new OutputLog(file, share);
+    return new OutputLog(file, share, memory);
   }
 
   /** The whole output of an ended exec, from its file. */
   static OutputLog ofFile(Path path) throws IOException {
-    var log = new OutputLog(OutputFile.open(path), SpillShare.none());
+    var log = new OutputLog(OutputFile.open(path), SpillShare.none(), _ -> true);
     log.ended = true;
     return log;
   }
 
   /** The whole output of an ended exec, from its stored records. */
   static OutputLog ofRecords(Path path, byte[] records) {
-    var log = new OutputLog(new OutputFile(path), SpillShare.none());
+    var log = new OutputLog(new OutputFile(path), SpillShare.none(), _ -> true);
     long at = 0;
     for (var record = ByteBuffer.wrap(records); record.remaining() >= OutputBlock.HEADER; ) {
       int header = record.getInt();
@@ -272,20 +276,22 @@ final class OutputLog {
         current = new OutputBlock(full.to(), full);
         return;
       }
-      OutputBlock dropped = null;
-      if (ring.size() == RING_BLOCKS) {
-        while (pinned < ring.getFirst().to()) {
-          if (!room.await(PIN_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
-            // It has stopped reading altogether: it will find a gap, should it come back.
-            pinnable = false;
-            pinned = NOT_PINNED;
-          }
-        }
-        dropped = ring.removeFirst();
-        lossy = true;
+      boolean grows = ring.size() < RING_BLOCKS && memory.test(OutputBlock.LEAST);
+      if (grows || ring.isEmpty()) {
+        ring.addLast(full);
+        current = new OutputBlock(full.to(), memory);
+        return;
       }
+      while (pinned < ring.getFirst().to()) {
+        if (!room.await(PIN_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
+          // It has stopped reading altogether: it will find a gap, should it come back.
+          pinnable = false;
+          pinned = NOT_PINNED;
+        }
+      }
+      current = new OutputBlock(full.to(), ring.removeFirst());
       ring.addLast(full);
-      current = dropped == null ? new OutputBlock(full.to()) : new OutputBlock(full.to(), dropped);
+      lossy = true;
     } finally {
       lock.unlock();
     }

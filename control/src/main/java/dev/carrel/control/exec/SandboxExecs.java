@@ -11,15 +11,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** What one sandbox has: execs that run or whose end is not stored yet, slots, room on disk. */
+/**
+ * What one sandbox has: execs that run or whose end is not stored yet, slots, room on disk and in
+ * memory.
+ */
 final class SandboxExecs {
   private final Map<ExecId, LiveExec> live = new ConcurrentHashMap<>();
   private final AtomicInteger running = new AtomicInteger();
   private final AtomicLong spillLeft;
   private final Map<ExecId, Long> spilled = new ConcurrentHashMap<>();
   private final int max;
+  private final MemoryRoom memory;
 
-  SandboxExecs(ExecSettings settings) {
+  SandboxExecs(ExecSettings settings, MemoryRoom memory) {
+    this.memory = memory;
     this.max = settings.maxConcurrent();
     this.spillLeft = new AtomicLong(settings.spillPerSandbox().bytes());
   }
@@ -65,6 +70,11 @@ final class SandboxExecs {
 
   Collection<LiveExec> all() {
     return live.values();
+  }
+
+  /** What one exec has of its tenant's part of the memory for output. */
+  MemoryRoom.Share memory(String tenant) {
+    return memory.share(tenant);
   }
 
   AtomicLong spillLeft() {

@@ -3,6 +3,7 @@ package dev.carrel.control.context;
 import static dev.carrel.control.ControlFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.spi.ContextId;
 import dev.carrel.spi.ExecEvent.Channel;
 import dev.carrel.spi.Language;
@@ -76,7 +77,7 @@ final class CurrentCellTest {
         1,
         CONTEXT,
         ContextSettings.defaults(),
-        new DisplayRoom(0).share("acme"),
+        new MemoryRoom(0).share("acme"),
         events,
         Duration.ZERO,
         null);

@@ -2,6 +2,7 @@ package dev.carrel.control.context;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.control.idempotency.KeySettings;
 import dev.carrel.spi.DataSize;
 import dev.carrel.spi.ErrorCode;
@@ -20,7 +21,7 @@ final class KeptCellsTest {
   private static final int MIB = 1 << 20;
   private static final SandboxId SANDBOX = SandboxId.random();
 
-  private final DisplayRoom room = new DisplayRoom(MIB);
+  private final MemoryRoom room = new MemoryRoom(MIB);
   private final KeptCells kept =
       new KeptCells(new KeySettings(256, Duration.ofDays(1), DataSize.ofMebibytes(8)));
 
@@ -51,7 +52,7 @@ final class KeptCellsTest {
   @Test
   void whatACellTookIsFreeAgainOnlyOnceItCountsAmongThoseThatAreKept() {
     var free = new ArrayList<Boolean>();
-    DisplayRoom.Share other = room.share("any");
+    MemoryRoom.Share other = room.share("any");
     var cell = new CellRecord(room.share("any"), () -> free.add(other.take(1)));
     assertThat(cell.room().take(MIB / 2)).isTrue();
 

@@ -2,6 +2,7 @@ package dev.carrel.control.context;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.carrel.control.exec.MemoryRoom;
 import dev.carrel.spi.ErrorCode;
 import dev.carrel.spi.SandboxException;
 import org.junit.jupiter.api.Test;
@@ -9,7 +10,7 @@ import org.junit.jupiter.api.Test;
 final class KeyedCellsTest {
   @Test
   void cellThatNeverRanIsOverThoughItsKeyCannotBeForgotten() {
-    var cell = new CellRecord(new DisplayRoom(1 << 20).share("acme"), () -> {});
+    var cell = new CellRecord(new MemoryRoom(1 << 20).share("acme"), () -> {});
 
     KeyedCells.run(
         cell,

@@ -56,9 +56,62 @@ final class HeadTailTest {
     assertThat(pieces.text()).isEqualTo(whole.text());
   }
 
+  @Test
+  void withoutRoomBothEndsAreShort() {
+    String text = "é".repeat(1500) + "x".repeat(100_000) + "ü".repeat(1500);
+    var kept = new HeadTail(50_000, _ -> false);
+    add(kept, "!" + text + "!");
+
+    assertThat(kept.text().truncated()).isTrue();
+    assertThat(kept.text().totalBytes()).isEqualTo(106_002);
+    assertThat(kept.text().text()).matches("(?s)!é{511}\n\n.* 106,002 bytes in all.*\n\nü{511}!");
+  }
+
+  @Test
+  void whatFitsIntoTheLeastIsWholeWithoutRoom() {
+    String text = "é".repeat(1024);
+    var kept = new HeadTail(50_000, _ -> false);
+    add(kept, text.substring(0, 700));
+    add(kept, text.substring(700));
+
+    assertThat(kept.text()).isEqualTo(new CapturedText(text, 2048, false));
+  }
+
+  @Test
+  void roomIsTakenForWhatIsKeptAndNoMore() {
+    var taken = new long[1];
+    var kept = new HeadTail(50_000, more -> (taken[0] += more) > 0);
+    add(kept, "x".repeat(1000));
+    assertThat(taken[0]).isZero();
+    add(kept, "x".repeat(9000));
+    assertThat(taken[0]).isBetween(8000L, 20_000L);
+    add(kept, "x".repeat(1_000_000));
+    assertThat(taken[0]).isBetween(220_000L, 226_000L);
+  }
+
+  @Test
+  void whatIsMissingIsBetweenTheEnds() {
+    var late = new HeadTail(100);
+    late.skip(1000);
+    add(late, "end");
+    assertThat(late.text().text()).startsWith("\n\n...").endsWith("\n\nend");
+
+    var broken = new HeadTail(100);
+    add(broken, "begin");
+    broken.skip(0);
+    broken.skip(1000);
+    add(broken, "end");
+    assertThat(broken.text().truncated()).isTrue();
+    assertThat(broken.text().text()).startsWith("begin\n\n...").endsWith("\n\nend");
+  }
+
+  private static void add(HeadTail kept, String text) {
+    kept.add(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
+  }
+
   private static CapturedText kept(int limit, String text) {
     var kept = new HeadTail(limit);
-    kept.add(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
+    add(kept, text);
     return kept.text();
   }
 }

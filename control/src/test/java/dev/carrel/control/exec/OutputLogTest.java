@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
@@ -103,7 +104,107 @@ final class OutputLogTest {
 
   @Test
   void aPinnedReaderHoldsTheWriterAndLosesNothing() throws Exception {
-    OutputLog log = log(0);
+    readPinned(log(0));
+  }
+
+  @Test
+  void anotherProcessGoesOnWhereTheFileEnds() throws Exception {
+    OutputLog log = log(10 * MIB);
+    fill(log, 300_000);
+    // A crash: the last block is only in memory, and the last record torn.
+    Files.write(file(), new byte[] {0, 0, 1, 0, 55}, StandardOpenOption.APPEND);
+    OutputLog next = OutputLog.resume(file(), share(10 * MIB), _ -> true);
+    long kept = next.end();
+
+    assertThat(kept).isBetween(300_000L - 2 * OutputBlock.CAPACITY, 300_000L);
+    next.gap(50);
+    next.append(Channel.STDOUT, ByteBuffer.wrap(new byte[] {7}));
+    next.keep();
+    next.finish();
+    OutputLog stored = OutputLog.ofFile(file());
+    assertThat(stored.end()).isEqualTo(kept + 51);
+    assertThat(stored.read(kept, 10).lost()).isEqualTo(50);
+    assertThat(read(stored, kept + 50, kept + 51)).containsExactly(7);
+  }
+
+  @Test
+  void aFileThatIsGoneIsALossAndNoFailure() throws Exception {
+    OutputLog log = log(10 * MIB);
+    fill(log, 300_000);
+    log.keep();
+    log.finish();
+    Files.delete(file());
+
+    assertThat(log.read(0, 1000).lost()).isPositive();
+    assertThat(total(log)).isEqualTo(300_000);
+  }
+
+  @Test
+  void whatWasKeptBeforeTheDiskWasFullIsReadAsItWas() throws Exception {
+    var disk = new FullDisk(file(), 200_000);
+    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB), _ -> true);
+    fill(log, 500_000);
+    disk.free(MIB);
+    log.keep();
+    log.finish();
+
+    assertSame(log, 500_000);
+    assertSame(OutputLog.ofFile(file()), 500_000);
+  }
+
+  @Test
+  void nothingFollowsABlockThatWasTornForGood() throws Exception {
+    var disk = new FullDisk(file(), 200_000);
+    disk.refuseToTruncate();
+    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB), _ -> true);
+    fill(log, 500_000);
+    disk.free(MIB);
+    log.keep();
+    log.finish();
+
+    assertSame(log, 500_000);
+    assertThat(log.lossy()).isTrue();
+    assertThat(Files.size(file())).isEqualTo(200_000);
+    OutputLog stored = OutputLog.ofFile(file());
+    assertThat(stored.end()).isBetween(100_000L, 200_000L);
+    assertThat(read(stored, 0, stored.end())).isEqualTo(read(log, 0, stored.end()));
+  }
+
+  @Test
+  void withoutRoomInMemoryTheFileHasItAll() throws Exception {
+    var log = new OutputLog(file(), share(10 * MIB), _ -> false);
+    fill(log, MIB);
+    assertSame(log, MIB);
+    log.keep();
+    log.finish();
+
+    assertSame(log, MIB);
+    assertSame(OutputLog.ofFile(file()), MIB);
+    assertThat(log.lossy()).isFalse();
+  }
+
+  @Test
+  void withoutRoomAnywhereTheEndIsKept() throws Exception {
+    MemoryRoom.Share room = new MemoryRoom(20_000).share("acme");
+    var log = new OutputLog(file(), share(0), room::take);
+    byte[] all = bytes(MIB);
+    for (int at = 0; at < MIB; at += 1024) {
+      log.append(Channel.STDOUT, ByteBuffer.wrap(all, at, 1024));
+    }
+    log.finish();
+
+    assertThat(log.lossy()).isTrue();
+    assertThat(total(log)).isEqualTo(MIB);
+    assertThat(read(log, MIB - 5000, MIB)).isEqualTo(Arrays.copyOfRange(all, MIB - 5000, MIB));
+  }
+
+  @Test
+  void withoutRoomAnywhereAPinnedReaderHoldsTheWriter() throws Exception {
+    var log = new OutputLog(file(), share(0), _ -> false);
+    readPinned(log);
+  }
+
+  private void readPinned(OutputLog log) throws Exception {
     log.pin(0);
     Thread writer =
         Thread.ofVirtual()
@@ -135,71 +236,8 @@ final class OutputLogTest {
     assertThat(err.toByteArray()).isEqualTo(stderr.toByteArray());
   }
 
-  @Test
-  void anotherProcessGoesOnWhereTheFileEnds() throws Exception {
-    OutputLog log = log(10 * MIB);
-    fill(log, 300_000);
-    // A crash: the last block is only in memory, and the last record torn.
-    Files.write(file(), new byte[] {0, 0, 1, 0, 55}, StandardOpenOption.APPEND);
-    OutputLog next = OutputLog.resume(file(), share(10 * MIB));
-    long kept = next.end();
-
-    assertThat(kept).isBetween(300_000L - 2 * OutputBlock.CAPACITY, 300_000L);
-    next.gap(50);
-    next.append(Channel.STDOUT, ByteBuffer.wrap(new byte[] {7}));
-    next.keep();
-    next.finish();
-    OutputLog stored = OutputLog.ofFile(file());
-    assertThat(stored.end()).isEqualTo(kept + 51);
-    assertThat(stored.read(kept, 10).lost()).isEqualTo(50);
-    assertThat(read(stored, kept + 50, kept + 51)).containsExactly(7);
-  }
-
-  @Test
-  void aFileThatIsGoneIsALossAndNoFailure() throws Exception {
-    OutputLog log = log(10 * MIB);
-    fill(log, 300_000);
-    log.keep();
-    log.finish();
-    Files.delete(file());
-
-    assertThat(log.read(0, 1000).lost()).isPositive();
-    assertThat(total(log)).isEqualTo(300_000);
-  }
-
-  @Test
-  void whatWasKeptBeforeTheDiskWasFullIsReadAsItWas() throws Exception {
-    var disk = new FullDisk(file(), 200_000);
-    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB));
-    fill(log, 500_000);
-    disk.free(MIB);
-    log.keep();
-    log.finish();
-
-    assertSame(log, 500_000);
-    assertSame(OutputLog.ofFile(file()), 500_000);
-  }
-
-  @Test
-  void nothingFollowsABlockThatWasTornForGood() throws Exception {
-    var disk = new FullDisk(file(), 200_000);
-    disk.refuseToTruncate();
-    var log = new OutputLog(new OutputFile(file(), _ -> disk), share(10 * MIB));
-    fill(log, 500_000);
-    disk.free(MIB);
-    log.keep();
-    log.finish();
-
-    assertSame(log, 500_000);
-    assertThat(log.lossy()).isTrue();
-    assertThat(Files.size(file())).isEqualTo(200_000);
-    OutputLog stored = OutputLog.ofFile(file());
-    assertThat(stored.end()).isBetween(100_000L, 200_000L);
-    assertThat(read(stored, 0, stored.end())).isEqualTo(read(log, 0, stored.end()));
-  }
-
   private OutputLog log(long limit) {
-    return new OutputLog(file(), share(limit));
+    return new OutputLog(file(), share(limit), _ -> true);
   }
 
   private static SpillShare share(long limit) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 final class SandboxExecsTest {
   private final int most = ExecSettings.defaults().maxConcurrent();
-  private final SandboxExecs box = new SandboxExecs(ExecSettings.defaults());
+  private final SandboxExecs box = new SandboxExecs(ExecSettings.defaults(), new MemoryRoom(0));
 
   @Test
   void aSlotThatIsGivenBackTwiceIsOne() {

@@ -60,16 +60,16 @@ final class World implements AutoCloseable {
   }
 
   void startServer() throws Exception {
-    start(WITH_POOL);
+    startServer(WITH_POOL);
   }
 
   /** Ends the server in order and starts one without warm sandboxes that tidies up at once. */
   void restartWithoutPool() throws Exception {
     server.close();
-    start(Map.of("CARREL_SANDBOX_ORPHAN_MIN_AGE", "0s"));
+    startServer(Map.of("CARREL_SANDBOX_ORPHAN_MIN_AGE", "0s"));
   }
 
-  private void start(Map<String, String> settings) throws Exception {
+  void startServer(Map<String, String> settings) throws Exception {
     api.close();
     server = Carrel.start(folder, settings);
     api = new Api(server.address(), server.token());

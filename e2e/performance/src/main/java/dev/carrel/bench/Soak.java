@@ -2,6 +2,7 @@ package dev.carrel.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -18,6 +19,9 @@ public final class Soak {
 
   /** What the server may have opened for itself between two looks. */
   private static final int DESCRIPTOR_SLACK = 16;
+
+  private static final Duration STILL = Duration.ofSeconds(2);
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final ServerProcess server;
   private final Set<String> ids = ConcurrentHashMap.newKeySet();
@@ -74,7 +78,7 @@ public final class Soak {
   void run(Report report, int count, String kind, String fields) throws Exception {
     // The first ones make what stays: connections, caches, warm interpreters.
     cycles(CLIENTS * 10, fields);
-    int descriptors = server.descriptors();
+    int descriptors = settledDescriptors();
     double memory = server.residentMebibytes();
     long start = System.nanoTime();
     cycles(count, fields);
@@ -87,11 +91,27 @@ public final class Soak {
     report.add(
         Row.figure(
             "more descriptors in server and spawn server",
-            server.descriptors() - descriptors,
+            settledDescriptors() - descriptors,
             "",
             DESCRIPTOR_SLACK));
     report.add(
         Row.figure("server's memory growth", server.residentMebibytes() - memory, "MiB", 64));
+  }
+
+  /** When they change no more: boxes that a pool is about to have, and has, take some each. */
+  private int settledDescriptors() throws IOException, InterruptedException {
+    long now = System.nanoTime();
+    long end = now + PATIENCE.toNanos();
+    long since = now;
+    int count = server.descriptors();
+    while (now < end && now - since < STILL.toNanos()) {
+      Thread.sleep(Duration.ofMillis(50));
+      now = System.nanoTime();
+      int next = server.descriptors();
+      since = next == count ? since : now;
+      count = next;
+    }
+    return count;
   }
 
   /** How many of the creates found a warm box. */

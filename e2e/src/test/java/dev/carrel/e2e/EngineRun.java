@@ -51,6 +51,9 @@ final class EngineRun {
   private static final String CLIENTS =
       "holds other people's clients to our protocols, which are the same on every engine";
 
+  private static final String SERVER =
+      "is about the server alone, whatever it makes sandboxes with";
+
   /** Those that are run on {@code native} alone, and why. */
   private static final Map<String, String> ELSEWHERE =
       Map.of(
@@ -59,7 +62,8 @@ final class EngineRun {
           "functional.McpClientsIT", CLIENTS,
           "functional.TerminalClientsIT", CLIENTS,
           "chaos.ChaosIT", "kills the spawn server, which native alone has",
-          "chaos.FewDescriptorsIT", "is about the server's port, whatever it makes sandboxes with",
+          "chaos.FewDescriptorsIT", SERVER,
+          "chaos.LittleMemoryIT", SERVER,
           "chaos.FullDiskIT", "fills the disk that the spawn server writes to");
 
   private EngineRun() {}

@@ -60,7 +60,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
   private final CodeAudit audit;
   private final Map<SandboxId, SandboxContexts> boxes = new ConcurrentHashMap<>();
   private final WarmKernels warmKernels;
-  private final MemoryRoom displayRoom = MemoryRoom.ofThisServer();
+  private final MemoryRoom cellRoom = MemoryRoom.ofThisServer();
   // Random start: ids of this process must not meet those of an earlier one in the same kernel.
   private final AtomicInteger ids = new AtomicInteger(ThreadLocalRandom.current().nextInt());
   private volatile boolean closed;
@@ -205,7 +205,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       return known.cell().stream(known.replay());
     }
     var events = new CellEvents();
-    MemoryRoom.Share room = displayRoom.share(caller.tenant());
+    MemoryRoom.Share room = cellRoom.share(caller.tenant());
     try {
       Run run = begin(caller, sandbox, request, events, room, waiting, false);
       return new CodeStream(events, false, () -> stop(run), room::close);
@@ -238,7 +238,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
       }
       return;
     }
-    try (MemoryRoom.Share room = displayRoom.share(caller.tenant())) {
+    try (MemoryRoom.Share room = cellRoom.share(caller.tenant())) {
       tell.accept(execute(caller, sandbox, request, room));
     }
   }
@@ -339,7 +339,7 @@ public final class Contexts implements SandboxListener, AutoCloseable {
         caller,
         sandbox,
         key,
-        displayRoom,
+        cellRoom,
         cell -> begin(caller, sandbox, request, cell, cell.room(), Waiting.UNSEEN, true));
   }
 

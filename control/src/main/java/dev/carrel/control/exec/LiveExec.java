@@ -116,7 +116,7 @@ final class LiveExec {
     }
   }
 
-  /** Nobody finds it any more, except who has it already. */
+  /** Its end is on record, or never will be: from here on it counts only for who still reads it. */
   void forgotten() {
     leftBy(this);
   }

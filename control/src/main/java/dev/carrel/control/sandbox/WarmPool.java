@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -30,8 +31,13 @@ final class WarmPool {
   private static final Duration QUICK = Duration.ofMillis(100);
   // An engine that cannot costs one box in that time.
   private static final Duration RIGID = Duration.ofMinutes(10);
-  // A pool with less than this part of its target is filled whatever goes on.
+  // A pool with less than this part of its target is filled whatever goes on, unless a crowd has
+  // just come: it has the processors to itself for so long. So many who follow each other so
+  // closely are a crowd.
   private static final int LOW = 4;
+  private static final int CROWD = 8;
+  private static final Duration CLOSELY = Duration.ofMillis(5);
+  private static final Duration LEEWAY = Duration.ofMillis(500);
 
   private final PoolSettings.Pool settings;
   private final String engine;
@@ -42,28 +48,51 @@ final class WarmPool {
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private final AtomicLong lastClaim;
+  private final LongSupplier ticks;
+  private final AtomicInteger closely = new AtomicInteger();
+  private volatile long lastUse;
+  private volatile long lowSince;
   private volatile boolean quick;
-  private volatile long rigidUntil = System.nanoTime();
+  private volatile long rigidUntil;
   private long lastTurn;
-  private volatile long restsUntil = System.nanoTime();
+  private volatile long restsUntil;
 
   WarmPool(PoolSettings.Pool settings, String engine) {
-    this(settings, engine, null, 0);
+    this(settings, engine, System::nanoTime);
+  }
+
+  /**
+   * As {@link #WarmPool(PoolSettings.Pool, String)}.
+   *
+   * @param ticks nanoseconds, from any point on
+   */
+  WarmPool(PoolSettings.Pool settings, String engine, LongSupplier ticks) {
+    this(settings, engine, null, 0, ticks);
   }
 
   /** One that nobody asked for. */
   static WarmPool byItself(String engine, String image, int max) {
     var settings = new PoolSettings.Pool(image, engine, 0, max, Set.of());
-    return new WarmPool(settings, engine, new Habit(), SERIES.toNanos());
+    return new WarmPool(settings, engine, new Habit(), SERIES.toNanos(), System::nanoTime);
   }
 
   private WarmPool(
-      PoolSettings.Pool settings, String engine, @Nullable Habit habit, long sinceLastClaim) {
+      PoolSettings.Pool settings,
+      String engine,
+      @Nullable Habit habit,
+      long sinceLastClaim,
+      LongSupplier ticks) {
     this.settings = settings;
     this.engine = engine;
     this.habit = habit;
     this.target = new AtomicInteger(settings.min());
-    this.lastClaim = new AtomicLong(System.nanoTime() - sinceLastClaim);
+    this.ticks = ticks;
+    long now = ticks.getAsLong();
+    this.lastClaim = new AtomicLong(now - sinceLastClaim);
+    this.lastUse = now;
+    this.lowSince = now;
+    this.rigidUntil = now;
+    this.restsUntil = now;
   }
 
   PoolSettings.Pool settings() {
@@ -87,8 +116,9 @@ final class WarmPool {
 
   /** Takes a box out, the freshest first: the oldest are then the ones that a quiet time ends. */
   Optional<Box> claim() {
-    long now = System.nanoTime();
+    long now = ticks.getAsLong();
     long before = lastClaim.getAndSet(now);
+    closely.updateAndGet(many -> now - before < CLOSELY.toNanos() ? many + 1 : 0);
     Box box = ready.pollFirst();
     if (box == null) {
       misses.increment();
@@ -97,12 +127,20 @@ final class WarmPool {
       }
       return Optional.empty();
     }
-    idle.decrementAndGet();
+    noteLow(idle.decrementAndGet(), now);
     hits.increment();
     if (habit != null) {
       habit.taken();
     }
     return Optional.of(box);
+  }
+
+  /** Notes when the pool became low. */
+  private void noteLow(int left, long now) {
+    int enough = target.get();
+    if (left * LOW < enough && (left + 1) * LOW >= enough) {
+      lowSince = now;
+    }
   }
 
   private void grow() {
@@ -114,15 +152,16 @@ final class WarmPool {
 
   /** Its engine could not change the limits of a box; it may have been busy. */
   void setRigid() {
-    rigidUntil = System.nanoTime() + RIGID.toNanos();
+    rigidUntil = ticks.getAsLong() + RIGID.toNanos();
   }
 
   boolean isRigid() {
-    return rigidUntil - System.nanoTime() > 0;
+    return rigidUntil - ticks.getAsLong() > 0;
   }
 
   /** What a sandbox of this image began with. */
   void begunWith(Interpreter interpreter) {
+    lastUse = ticks.getAsLong();
     if (habit != null) {
       habit.begunWith(interpreter);
     }
@@ -140,10 +179,16 @@ final class WarmPool {
 
   /**
    * Whether a new box can wait: somebody has just taken one and is about to use it, and there are
-   * still enough.
+   * still enough, or were until a crowd came.
    */
   boolean canWait() {
-    return idle.get() * LOW >= target.get() && sinceLastClaim().compareTo(CALM) < 0;
+    if (idle.get() * LOW >= target.get()) {
+      return sinceLastClaim().compareTo(CALM) < 0;
+    }
+    long now = ticks.getAsLong();
+    return closely.get() >= CROWD
+        && now - lowSince < LEEWAY.toNanos()
+        && Math.min(now - lastClaim.get(), now - lastUse) < CALM.toNanos();
   }
 
   /** A box is made for it; for the one thread that makes them. */
@@ -157,11 +202,11 @@ final class WarmPool {
 
   /** None is made for a while, so that the other pools have their turn. */
   void rest(Duration time) {
-    restsUntil = System.nanoTime() + time.toNanos();
+    restsUntil = ticks.getAsLong() + time.toNanos();
   }
 
   boolean rests() {
-    return restsUntil - System.nanoTime() > 0;
+    return restsUntil - ticks.getAsLong() > 0;
   }
 
   /** How many are to be made now. */
@@ -184,7 +229,7 @@ final class WarmPool {
   /** Takes out what is too old, beyond the target, or no longer fit. */
   List<RunningSandbox> retire(Duration maxAge, Predicate<Box> fit) {
     ebb();
-    long now = System.nanoTime();
+    long now = ticks.getAsLong();
     var out = new ArrayList<RunningSandbox>();
     for (var oldest = ready.descendingIterator(); oldest.hasNext(); ) {
       Box box = oldest.next();
@@ -203,13 +248,13 @@ final class WarmPool {
     if (habit != null && sinceLastClaim().compareTo(SERIES) >= 0) {
       target.set(0);
     } else if (habit == null && sinceLastClaim().compareTo(QUIET) > 0) {
-      lastClaim.set(System.nanoTime());
+      lastClaim.set(ticks.getAsLong());
       target.updateAndGet(size -> Math.max(settings.min(), size / 2));
     }
   }
 
   private Duration sinceLastClaim() {
-    return Duration.ofNanos(System.nanoTime() - lastClaim.get());
+    return Duration.ofNanos(ticks.getAsLong() - lastClaim.get());
   }
 
   List<RunningSandbox> drain() {

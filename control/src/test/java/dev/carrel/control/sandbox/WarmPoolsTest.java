@@ -5,18 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.carrel.control.telemetry.Telemetry;
 import dev.carrel.spi.ErrorCode;
+import dev.carrel.spi.Language;
 import dev.carrel.spi.SandboxException;
 import dev.carrel.spi.VolumeId;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Pools whose boxes cannot be made: when one is tried, and what comes of it. */
 final class WarmPoolsTest {
   private static final List<String> IMAGES = List.of("first", "second", "third", "fourth");
+  private static final Interpreter PYTHON = new Interpreter(Language.PYTHON, null);
+
+  private final AtomicLong now = new AtomicLong();
 
   @Test
   void oneThatCannotBeFilledKeepsNoOtherFromBeingFilled() {
@@ -70,6 +75,41 @@ final class WarmPoolsTest {
   }
 
   @Test
+  void aCrowdHasTheProcessorsToItselfForAWhile() {
+    WarmPool pool = poolOf(20);
+
+    claim(pool, 20, Duration.ofMillis(1));
+    assertThat(pool.canWait()).as("until the crowd is gone").isTrue();
+    pass(Duration.ofMillis(20));
+    pool.begunWith(PYTHON);
+    pass(Duration.ofMillis(20));
+    assertThat(pool.canWait()).as("it uses what it took").isTrue();
+    pass(Duration.ofMillis(20));
+    assertThat(pool.canWait()).as("it has gone").isFalse();
+  }
+
+  @Test
+  void aStreamThatDoesNotEndIsNoCrowdForLong() {
+    WarmPool pool = poolOf(20);
+
+    claim(pool, 20, Duration.ofMillis(1));
+    claim(pool, 400, Duration.ofMillis(1));
+    assertThat(pool.canWait()).isTrue();
+    claim(pool, 200, Duration.ofMillis(1));
+    assertThat(pool.canWait()).isFalse();
+  }
+
+  @Test
+  void whoMakesOneAfterTheOtherFindsALowPoolFilled() {
+    WarmPool pool = poolOf(20);
+
+    claim(pool, 10, Duration.ofMillis(10));
+    assertThat(pool.canWait()).as("enough are left").isTrue();
+    claim(pool, 6, Duration.ofMillis(10));
+    assertThat(pool.canWait()).isFalse();
+  }
+
+  @Test
   void aSeriesOfWhatStartsQuicklyHasItsNextBoxMadeByItself() {
     var maker = new FailingMaker();
     try (var pools = new WarmPools(PoolSettings.defaults(), maker, new Telemetry())) {
@@ -116,6 +156,28 @@ final class WarmPoolsTest {
           .singleElement()
           .satisfies(gauge -> assertThat(gauge.value().getAsLong()).isEqualTo(4));
     }
+  }
+
+  /** With boxes that nobody looks into. */
+  @SuppressWarnings("NullAway")
+  private WarmPool poolOf(int boxes) {
+    var settings = new PoolSettings.Pool("busy", null, boxes, boxes, Set.of());
+    var pool = new WarmPool(settings, "none", now::get);
+    for (int i = 0; i < boxes; i++) {
+      pool.add(new WarmPool.Box(null, now.get(), 0));
+    }
+    return pool;
+  }
+
+  private void claim(WarmPool pool, int times, Duration apart) {
+    for (int i = 0; i < times; i++) {
+      pass(apart);
+      pool.claim();
+    }
+  }
+
+  private void pass(Duration time) {
+    now.addAndGet(time.toNanos());
   }
 
   private static void createTwo(WarmPools pools, String image, Duration took) {

@@ -17,10 +17,12 @@ final class Burst {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int AT_ONCE = 100;
   // The first ones use the server, as it is before the other rows.
-  private static final int UNCOUNTED = 6;
+  private static final int UNCOUNTED = 10;
   private static final int ROUNDS = 5;
-  // What the last round has left to be cleared away is not the next one's.
-  private static final int PAUSE_MILLIS = 1000;
+  // What the last round has left to be cleared away is not the next one's: its volumes are closed
+  // after the answers to the deletes, and nothing else is done when their number has not changed
+  // for so long.
+  private static final long STILL_NANOS = 1_000_000_000L;
   private static final long PATIENCE_NANOS = 60_000_000_000L;
 
   private final ServerProcess server;
@@ -65,7 +67,7 @@ final class Burst {
     try (HttpConnection http = server.connect()) {
       for (int round = -UNCOUNTED; round < ROUNDS; round++) {
         awaitIdle(http, boxes);
-        Thread.sleep(PAUSE_MILLIS);
+        awaitStill();
         List<String> made = new ArrayList<>();
         long taken = burst(made);
         if (round >= 0) {
@@ -117,6 +119,23 @@ final class Burst {
         throw new IOException("the pool does not fill");
       }
       Thread.sleep(20);
+    }
+  }
+
+  private void awaitStill() throws IOException, InterruptedException {
+    long now = System.nanoTime();
+    long end = now + PATIENCE_NANOS;
+    long since = now;
+    int devices = Leftovers.loopDevices(server.volumeDirectory());
+    while (now - since < STILL_NANOS) {
+      if (now > end) {
+        throw new IOException("the last round is not cleared away");
+      }
+      Thread.sleep(50);
+      now = System.nanoTime();
+      int next = Leftovers.loopDevices(server.volumeDirectory());
+      since = next == devices ? since : now;
+      devices = next;
     }
   }
 

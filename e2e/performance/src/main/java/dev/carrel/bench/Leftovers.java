@@ -110,17 +110,25 @@ public record Leftovers(
     }
   }
 
-  private static int loopDevices(Path volumes) throws IOException {
+  /** How many volumes of a folder are open. */
+  static int loopDevices(Path volumes) throws IOException {
     int count = 0;
     try (Stream<Path> devices = Files.list(Path.of("/sys/block"))) {
       for (Path device : devices.toList()) {
-        Path backing = device.resolve("loop/backing_file");
-        if (Files.exists(backing) && Files.readString(backing).startsWith(volumes + "/")) {
+        if (backing(device).startsWith(volumes + "/")) {
           count++;
         }
       }
     }
     return count;
+  }
+
+  private static String backing(Path device) {
+    try {
+      return Files.readString(device.resolve("loop/backing_file"));
+    } catch (IOException none) {
+      return "";
+    }
   }
 
   private static int idSlots(Path run) throws IOException {

@@ -31,9 +31,9 @@ final class WarmPool {
   private static final Duration QUICK = Duration.ofMillis(100);
   // An engine that cannot costs one box in that time.
   private static final Duration RIGID = Duration.ofMinutes(10);
-  // A pool with less than this part of its target is filled whatever goes on, unless a crowd has
-  // just come: it has the processors to itself for so long. So many who follow each other so
-  // closely are a crowd.
+  // A pool with less than this part of its target is filled whatever goes on, unless it was full
+  // until a crowd came, which has the processors to itself for so long. So many who follow each
+  // other so closely are a crowd.
   private static final int LOW = 4;
   private static final int CROWD = 8;
   private static final Duration CLOSELY = Duration.ofMillis(5);
@@ -51,7 +51,8 @@ final class WarmPool {
   private final LongSupplier ticks;
   private final AtomicInteger closely = new AtomicInteger();
   private volatile long lastUse;
-  private volatile long lowSince;
+  private volatile boolean full;
+  private volatile long leewayUntil;
   private volatile boolean quick;
   private volatile long rigidUntil;
   private long lastTurn;
@@ -90,7 +91,7 @@ final class WarmPool {
     long now = ticks.getAsLong();
     this.lastClaim = new AtomicLong(now - sinceLastClaim);
     this.lastUse = now;
-    this.lowSince = now;
+    this.leewayUntil = now;
     this.rigidUntil = now;
     this.restsUntil = now;
   }
@@ -135,11 +136,11 @@ final class WarmPool {
     return Optional.of(box);
   }
 
-  /** Notes when the pool became low. */
+  /** Once for each time that it was full: a stream that does not end must not keep it low. */
   private void noteLow(int left, long now) {
-    int enough = target.get();
-    if (left * LOW < enough && (left + 1) * LOW >= enough) {
-      lowSince = now;
+    if (full && left * LOW < target.get()) {
+      full = false;
+      leewayUntil = now + LEEWAY.toNanos();
     }
   }
 
@@ -173,7 +174,9 @@ final class WarmPool {
   }
 
   void add(Box box) {
-    idle.incrementAndGet();
+    if (idle.incrementAndGet() >= target.get()) {
+      full = true;
+    }
     ready.addFirst(box);
   }
 
@@ -187,7 +190,7 @@ final class WarmPool {
     }
     long now = ticks.getAsLong();
     return closely.get() >= CROWD
-        && now - lowSince < LEEWAY.toNanos()
+        && now - leewayUntil < 0
         && Math.min(now - lastClaim.get(), now - lastUse) < CALM.toNanos();
   }
 

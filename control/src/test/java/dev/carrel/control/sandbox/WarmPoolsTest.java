@@ -97,6 +97,12 @@ final class WarmPoolsTest {
     assertThat(pool.canWait()).isTrue();
     claim(pool, 200, Duration.ofMillis(1));
     assertThat(pool.canWait()).isFalse();
+    add(pool, 10);
+    claim(pool, 10, Duration.ofMillis(1));
+    assertThat(pool.canWait()).as("it was not full meanwhile").isFalse();
+    add(pool, 20);
+    claim(pool, 20, Duration.ofMillis(1));
+    assertThat(pool.canWait()).as("the next crowd").isTrue();
   }
 
   @Test
@@ -158,15 +164,19 @@ final class WarmPoolsTest {
     }
   }
 
-  /** With boxes that nobody looks into. */
-  @SuppressWarnings("NullAway")
   private WarmPool poolOf(int boxes) {
     var settings = new PoolSettings.Pool("busy", null, boxes, boxes, Set.of());
     var pool = new WarmPool(settings, "none", now::get);
+    add(pool, boxes);
+    return pool;
+  }
+
+  /** Boxes that nobody looks into. */
+  @SuppressWarnings("NullAway")
+  private void add(WarmPool pool, int boxes) {
     for (int i = 0; i < boxes; i++) {
       pool.add(new WarmPool.Box(null, now.get(), 0));
     }
-    return pool;
   }
 
   private void claim(WarmPool pool, int times, Duration apart) {

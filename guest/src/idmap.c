@@ -14,6 +14,7 @@
 #include "syscalls.h"
 
 #define RANGE 65536u
+#define REGISTRY "slots"
 #define OWNER_SIZE (HOST_PATH_MAX + ID_MAX)
 #define SLICE 4u /* ids: root, carrel, nobody, and one spare */
 
@@ -103,41 +104,47 @@ static int
 lock_registry(const struct id_pool *pool)
 {
 	struct stat status;
-	if (mkdir(pool->registry, 0700) != 0 && errno != EEXIST)
-		return -1;
 	int folder = open(pool->registry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0 && errno == ENOENT && (mkdir(pool->registry, 0700) == 0 || errno == EEXIST))
+		folder = open(pool->registry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return -1;
-	if (fstat(folder, &status) != 0 || status.st_uid != geteuid() || flock(folder, LOCK_EX) != 0) {
-		close(folder);
+	bool ours = fstat(folder, &status) == 0 && status.st_uid == geteuid();
+	int registry = ours ? openat(folder, REGISTRY, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	close(folder);
+	if (registry >= 0 && flock(registry, LOCK_EX) != 0) {
+		close(registry);
 		return -1;
 	}
-	return folder;
+	return registry;
 }
 
-/* Who has a slot, by its link; "": nobody. */
-static void
+/* Who has a slot; "": nobody. */
+static bool
 read_holder(int registry, int slot, char held[OWNER_SIZE])
 {
-	char name[16];
-	snprintf(name, sizeof name, "%d", slot);
-	ssize_t length = readlinkat(registry, name, held, OWNER_SIZE - 1);
+	ssize_t length = pread(registry, held, OWNER_SIZE - 1, (off_t)slot * OWNER_SIZE);
 	held[length > 0 ? length : 0] = 0;
+	return length >= 0;
 }
 
-/* Under the lock, so that of two who find the same link leading nowhere one has it. */
+static bool
+write_holder(int registry, int slot, const char *owner)
+{
+	char record[OWNER_SIZE] = {0};
+	snprintf(record, sizeof record, "%s", owner);
+	return pwrite(registry, record, sizeof record, (off_t)slot * OWNER_SIZE) == sizeof record;
+}
+
+/* Under the lock, so that of two who find the same folder gone one has its slot. */
 static bool
 take(int registry, int slot, const char *owner)
 {
-	char name[16], held[OWNER_SIZE];
-	snprintf(name, sizeof name, "%d", slot);
-	if (symlinkat(owner, registry, name) == 0)
-		return true;
-	if (errno != EEXIST)
+	char held[OWNER_SIZE];
+	if (!read_holder(registry, slot, held))
 		return false;
-	read_holder(registry, slot, held);
-	return held[0] != 0 && faccessat(AT_FDCWD, held, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT
-	       && unlinkat(registry, name, 0) == 0 && symlinkat(owner, registry, name) == 0;
+	bool vacant = held[0] == 0 || (faccessat(AT_FDCWD, held, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
+	return vacant && write_holder(registry, slot, owner);
 }
 
 int
@@ -161,19 +168,22 @@ id_pool_claim(const struct id_pool *pool, const char *run, const char *id)
 	return slot;
 }
 
+static bool
+holds(int registry, int slot, const char *owner)
+{
+	char held[OWNER_SIZE];
+	return read_holder(registry, slot, held) && strcmp(held, owner) == 0;
+}
+
 bool
 id_pool_keep(const struct id_pool *pool, int slot, const char *run, const char *id)
 {
-	char owner[OWNER_SIZE], held[OWNER_SIZE];
+	char owner[OWNER_SIZE];
 	int registry = lock_registry(pool);
 	if (registry < 0)
 		return false;
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
-	bool ours = take(registry, slot, owner);
-	if (!ours) {
-		read_holder(registry, slot, held);
-		ours = strcmp(held, owner) == 0;
-	}
+	bool ours = holds(registry, slot, owner) || take(registry, slot, owner);
 	close(registry);
 	return ours;
 }
@@ -181,26 +191,26 @@ id_pool_keep(const struct id_pool *pool, int slot, const char *run, const char *
 bool
 id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id)
 {
-	char owner[OWNER_SIZE], path[96], fresh[100];
+	char owner[OWNER_SIZE];
+	int registry = lock_registry(pool);
+	if (registry < 0)
+		return false;
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
-	snprintf(path, sizeof path, "%s/%d", pool->registry, slot);
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	unlink(fresh); /* of somebody who died here */
-	return symlink(owner, fresh) == 0 && rename(fresh, path) == 0;
+	bool good = write_holder(registry, slot, owner);
+	close(registry);
+	return good;
 }
 
 void
 id_pool_release(const struct id_pool *pool, int slot, const char *run, const char *id)
 {
-	char owner[OWNER_SIZE], name[16], held[OWNER_SIZE];
+	char owner[OWNER_SIZE];
 	int registry = pool->map == MAP_SINGLE || slot < 0 ? -1 : lock_registry(pool);
 	if (registry < 0)
 		return;
 	snprintf(owner, sizeof owner, "%s/%s", run, id);
-	snprintf(name, sizeof name, "%d", slot);
-	read_holder(registry, slot, held);
-	if (strcmp(held, owner) == 0)
-		unlinkat(registry, name, 0);
+	if (holds(registry, slot, owner))
+		write_holder(registry, slot, "");
 	close(registry);
 }
 

@@ -10,8 +10,9 @@
 
 #define SLOTS_MAX 4096
 
-/* A stretch of ids cut into slots, one per sandbox. The registry is one folder per host (or per user) whose links say who
- * holds which slot, so that two spawn servers never give the same ids out. */
+/* A stretch of ids cut into slots, one per sandbox. The registry is one folder per host (or per user) with a file of records
+ * that say who holds which slot, so that two spawn servers never give the same ids out. Records and not links: those would
+ * be a new inode for every sandbox, which is dear where /run is on a disk. */
 struct id_pool {
 	enum map_kind map;
 	uint32_t uid_base, gid_base;
@@ -23,7 +24,7 @@ struct id_pool {
 
 void id_pool_detect(struct id_pool *pool, uint32_t base);
 
-/* Takes a slot for <run>/<id>, which must exist already: a link to a folder that is gone is free again. -1: none left. */
+/* Takes a slot for <run>/<id>, which must exist already: the slot of a folder that is gone is free again. -1: none left. */
 int id_pool_claim(const struct id_pool *pool, const char *run, const char *id);
 /* Makes a slot that is ours that of another folder of ours. */
 bool id_pool_move(const struct id_pool *pool, int slot, const char *run, const char *id);

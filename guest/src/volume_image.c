@@ -18,7 +18,7 @@
 #include "loop.h"
 #include "volume_image.h"
 
-#define TEMPLATE_VERSION 1 /* of what mke2fs is asked for */
+#define TEMPLATE_VERSION 2 /* of what mke2fs is asked for */
 #define TEMPLATES_MAX 16
 #define MKFS_SECONDS 30
 #define LOCK_US 5000000
@@ -161,7 +161,9 @@ volume_name_it(int file, int folder, const char *name)
 	return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* In the process that becomes mke2fs. Everything that could come from the host's own configuration is said. */
+/* In the process that becomes mke2fs. Everything that could come from the host's own configuration is said. What is written
+ * lies in few stretches (the journal at the beginning, one backup instead of one for every few groups): each is work for
+ * every copy. */
 static _Noreturn void
 run_mkfs(const char *program, int image, int64_t size, int said)
 {
@@ -169,9 +171,10 @@ run_mkfs(const char *program, int image, int64_t size, int said)
 	int64_t megabytes = size >> 26; /* a 64th */
 	snprintf(journal, sizeof journal, "size=%lld", (long long)(megabytes < 4 ? 4 : megabytes > 32 ? 32 : megabytes));
 	char *arguments[] = {"mke2fs", "-q", "-F", "-b", "4096", "-I", "256", "-i", "8192", "-m", "0", "-J", journal, "-O",
-		"none,has_journal,ext_attr,dir_index,filetype,extent,flex_bg,sparse_super,large_file,huge_file,dir_nlink,"
+		"none,has_journal,ext_attr,dir_index,filetype,extent,flex_bg,sparse_super,sparse_super2,large_file,huge_file,dir_nlink,"
 		"extra_isize,metadata_csum",
-		"-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=1000:1000", "/proc/self/fd/5", NULL};
+		"-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=1000:1000,packed_meta_blocks=1,num_backup_sb=1",
+		"/proc/self/fd/5", NULL};
 	char *environment[] = {"MKE2FS_CONFIG=/dev/null", NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int high = fcntl(image, F_DUPFD_CLOEXEC, 6);

@@ -1,4 +1,4 @@
-/* Slots of ids: whose they are when folders and links come and go without each other. */
+/* Slots of ids: whose they are when folders and records come and go without each other. */
 #include "idmap.h"
 
 #include <stdio.h>
@@ -28,11 +28,31 @@ begin_server(int slots)
 	snprintf(spawn.ids.registry, sizeof spawn.ids.registry, "%s", in("ids"));
 }
 
+/* The records as they are: of one size each. */
+static FILE *
+record(int slot)
+{
+	FILE *file = fopen(in("ids/slots"), "r+");
+	CHECK(file != NULL && fseek(file, (long)slot * (HOST_PATH_MAX + ID_MAX), SEEK_SET) == 0);
+	return file;
+}
+
 static bool
-leads_to(const char *link, const char *target)
+is_held_by(int slot, const char *owner)
 {
 	char held[256] = "";
-	return readlink(link, held, sizeof held - 1) > 0 && strcmp(held, target) == 0;
+	FILE *file = record(slot);
+	bool read = fread(held, 1, sizeof held - 1, file) > 0;
+	fclose(file);
+	return strcmp(held, owner) == 0 && (read || owner[0] == 0);
+}
+
+static void
+give_to(int slot, const char *owner)
+{
+	FILE *file = record(slot);
+	CHECK(fwrite(owner, 1, strlen(owner) + 1, file) == strlen(owner) + 1);
+	fclose(file);
 }
 
 static void
@@ -41,24 +61,22 @@ a_slot_is_given_back_only_by_whose_it_is(void)
 	mkdir(in("run/sba"), 0700);
 	mkdir(in("run/sbb"), 0700);
 	int slot = id_pool_claim(&spawn.ids, spawn.run, "sba");
-	CHECK(slot == 0 && leads_to(in("ids/0"), in("run/sba")));
+	CHECK(slot == 0 && is_held_by(0, in("run/sba")));
 	rmdir(in("run/sba"));
-	/* The link leads nowhere now: another server is faster than ours to notice. */
-	CHECK(unlink(in("ids/0")) == 0 && symlink(in("run/sbb"), in("ids/0")) == 0);
+	/* Its folder is gone: another server is faster than ours to notice. */
+	give_to(0, in("run/sbb"));
 	id_pool_release(&spawn.ids, slot, spawn.run, "sba");
-	CHECK(leads_to(in("ids/0"), in("run/sbb")));
+	CHECK(is_held_by(0, in("run/sbb")));
 	id_pool_release(&spawn.ids, slot, spawn.run, "sbb");
-	CHECK(!leads_to(in("ids/0"), in("run/sbb")));
+	CHECK(is_held_by(0, ""));
 }
 
 static void
 an_owner_keeps_its_slot_though_the_registry_is_new(void)
 {
-	char link[16];
 	uid_t owner = owner_of(&spawn, IMAGE);
 	CHECK(owner >= BASE);
-	snprintf(link, sizeof link, "ids/%u", (owner - BASE) / 65536);
-	CHECK(unlink(in(link)) == 0);
+	CHECK(unlink(in("ids/slots")) == 0);
 	begin_server(2);
 	owners_adopt(&spawn);
 	CHECK(owner_of(&spawn, IMAGE) == owner);
@@ -72,15 +90,14 @@ an_owner_keeps_its_slot_though_the_registry_is_new(void)
 static void
 an_owner_takes_another_slot_when_its_own_is_taken(void)
 {
-	char link[16];
 	uid_t before = owner_of(&spawn, IMAGE);
-	snprintf(link, sizeof link, "ids/%u", (before - BASE) / 65536);
-	CHECK(unlink(in(link)) == 0 && symlink(in("run/sbb"), in(link)) == 0);
+	int slot = (int)((before - BASE) / 65536);
+	give_to(slot, in("run/sbb"));
 	begin_server(3);
 	owners_adopt(&spawn);
 	uid_t after = owner_of(&spawn, IMAGE);
 	CHECK(after >= BASE && after != before);
-	CHECK(leads_to(in(link), in("run/sbb")));
+	CHECK(is_held_by(slot, in("run/sbb")));
 }
 
 int

@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -24,7 +23,7 @@ public record Leftovers(
     int idSlots) {
   private static final Pattern SANDBOX = Pattern.compile("sb[a-z2-7]{14}");
   private static final Pattern VOLUME = Pattern.compile("(vo|sn)[a-z2-7]{14}.*");
-  private static final Path ID_REGISTRY = Path.of("/run/carrel-ids");
+  private static final Path ID_REGISTRY = Path.of("/run/carrel-ids/slots");
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -133,14 +132,11 @@ public record Leftovers(
 
   private static int idSlots(Path run) throws IOException {
     int count = 0;
-    if (Files.isDirectory(ID_REGISTRY)) {
-      try (Stream<Path> slots = Files.list(ID_REGISTRY)) {
-        for (Path slot : slots.filter(Files::isSymbolicLink).toList()) {
-          Path owner = Files.readSymbolicLink(slot);
-          Matcher sandbox = SANDBOX.matcher(owner.getFileName().toString());
-          if (owner.startsWith(run) && sandbox.matches()) {
-            count++;
-          }
+    if (Files.exists(ID_REGISTRY)) {
+      for (String record : Files.readString(ID_REGISTRY).split("\0+", -1)) {
+        Path owner = Path.of(record);
+        if (owner.startsWith(run) && SANDBOX.matcher(owner.getFileName().toString()).matches()) {
+          count++;
         }
       }
     }

@@ -102,19 +102,24 @@ final class Residue {
 
   /** Stretches of user ids that are still given to sandboxes of this folder. */
   private static List<String> idSlots(Path folder) throws IOException {
-    List<String> found = new ArrayList<>();
+    List<Path> owners = new ArrayList<>();
+    for (String record : read(ID_REGISTRY.resolve("slots")).split("\0+", -1)) {
+      owners.add(Path.of(record));
+    }
     if (Files.isDirectory(ID_REGISTRY)) {
-      try (Stream<Path> slots = Files.list(ID_REGISTRY)) {
-        for (Path slot : slots.toList()) {
-          // Others belong to what the spawn server keeps as long as it lives.
-          Path owner = Files.isSymbolicLink(slot) ? Files.readSymbolicLink(slot) : slot;
-          if (owner.startsWith(folder) && ID.matcher(owner.getFileName().toString()).matches()) {
-            found.add("id slot " + slot);
-          }
+      try (Stream<Path> links = Files.list(ID_REGISTRY).filter(Files::isSymbolicLink)) {
+        for (Path link : links.toList()) {
+          owners.add(Files.readSymbolicLink(link));
         }
       }
     }
-    return found;
+    return owners.stream()
+        // Others belong to what the spawn server keeps as long as it lives.
+        .filter(
+            owner ->
+                owner.startsWith(folder) && ID.matcher(owner.getFileName().toString()).matches())
+        .map(owner -> "id slot of " + owner)
+        .toList();
   }
 
   private static String cgroups(long pid) {

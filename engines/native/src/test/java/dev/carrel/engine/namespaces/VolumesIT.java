@@ -353,10 +353,12 @@ final class VolumesIT extends MachineTests {
         assertThat(shell(machine, "echo kept > file && sync file").code()).isZero();
         Path filler = disk.resolve("filler");
         boolean readOnly = false;
-        // Again and again: what is given back meanwhile would be enough to go on.
+        // Again and again: what is given back meanwhile would be enough to go on. The whole file
+        // system is synced: of a file that could not be written its own sync says so and no more.
         for (int i = 0; i < 20 && !readOnly; i++) {
           run("sh", "-c", "cat /dev/zero >>" + filler + " 2>/dev/null || true");
-          shell(machine, "for i in $(seq 50); do head -c 50000 /dev/urandom > f$i; sync f$i; done");
+          shell(
+              machine, "for i in $(seq 50); do head -c 50000 /dev/urandom > f$i; sync -f .; done");
           readOnly = shell(machine, "touch more").stderr().contains("Read-only file system");
         }
         assertThat(readOnly).isTrue();

@@ -40,11 +40,11 @@ record(int slot)
 static bool
 is_held_by(int slot, const char *owner)
 {
-	char held[256] = "";
+	char held[256];
 	FILE *file = record(slot);
-	bool read = fread(held, 1, sizeof held - 1, file) > 0;
+	held[fread(held, 1, sizeof held - 1, file)] = 0;
 	fclose(file);
-	return strcmp(held, owner) == 0 && (read || owner[0] == 0);
+	return strcmp(held, owner) == 0;
 }
 
 static void
@@ -69,6 +69,19 @@ a_slot_is_given_back_only_by_whose_it_is(void)
 	CHECK(is_held_by(0, in("run/sbb")));
 	id_pool_release(&spawn.ids, slot, spawn.run, "sbb");
 	CHECK(is_held_by(0, ""));
+}
+
+static void
+a_slot_is_free_again_when_its_folder_is_gone(void)
+{
+	mkdir(in("run/sba"), 0700);
+	begin_server(1);
+	CHECK(id_pool_claim(&spawn.ids, spawn.run, "sba") == 0);
+	CHECK(id_pool_claim(&spawn.ids, spawn.run, "sbb") == -1);
+	rmdir(in("run/sba"));
+	CHECK(id_pool_claim(&spawn.ids, spawn.run, "sbb") == 0 && is_held_by(0, in("run/sbb")));
+	id_pool_release(&spawn.ids, 0, spawn.run, "sbb");
+	begin_server(2);
 }
 
 static void
@@ -108,6 +121,7 @@ main(void)
 	mkdir(run_folder, 0700);
 	begin_server(2);
 	a_slot_is_given_back_only_by_whose_it_is();
+	a_slot_is_free_again_when_its_folder_is_gone();
 	an_owner_keeps_its_slot_though_the_registry_is_new();
 	an_owner_takes_another_slot_when_its_own_is_taken();
 	folder_remove();

@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -21,28 +22,43 @@
 #include "call.h"
 
 #define WAYS 16
+#define NOTES 8
+#define DIGITS 12
 #define SHARED 0x100 /* CLONE_VM */
 #define NR_LANDLOCK_RESTRICT_SELF 446 /* not every libc knows it */
+#define NR_MADV_POPULATE_WRITE 23 /* nor this, of 5.14 */
 #define RSEQ_SIZE 32 /* of the first version, which every kernel takes */
 #define RSEQ_CPU 1
 #define RSEQ_NONE (-2)
 #define PUBLIC __attribute__((visibility("default")))
 
-/* All of it has to stay as it is until the parent's program runs. */
+/* What a kernel gets of its spare together with the memory, and what is not right there any more. Made once for all forks of
+ * a zygote; from `arguments` on each fork fills in its own, and that has to stay as it is until the parent's program runs. */
 struct estate {
 	const char *program;
-	char *const *arguments, *const *environment;
+	long rseq;		/* from the thread pointer on; 0: none */
+	int32_t *notes[NOTES];	/* where libc may keep the number of the thread; NULL after the last one */
+	long announced;		/* to the kernel is the first of them */
+	char *arguments[5];
+	char channel[DIGITS], number[DIGITS]; /* of the last two */
 	long gone;  /* a pipe at whose end nobody else uses the memory any more, and the arguments are complete */
 	long alive; /* its other end, which the child closes when they are */
 	/* What the kernel knows of a thread of this memory, and does not know of the child's. */
 	void *robust;
 	size_t robust_size;
-	long rseq; /* from the thread pointer on; 0: none */
 };
 
-PUBLIC long leave(void);
-PUBLIC long heir(const struct estate *estate);
+PUBLIC long leave(struct estate *estate);
+PUBLIC long heir(struct estate *estate, int channel, int gone, int alive);
 PUBLIC void settle(const struct estate *estate);
+
+/* Whole pages. */
+struct stretch {
+	uint64_t first, size;
+};
+
+PUBLIC void tell_written(const struct stretch *where, int count, int page, int to);
+PUBLIC void copy_ahead(const struct stretch *what, int count);
 
 #if defined(__x86_64__)
 
@@ -83,10 +99,11 @@ static long
 divide(const struct estate *estate)
 {
 	static char nothing;
+	char *const *no_variables = &estate->arguments[4];
 	long result;
 	register const char *program __asm__("r12") = estate->program;
 	register char *const *arguments __asm__("r13") = estate->arguments;
-	register char *const *environment __asm__("r14") = estate->environment;
+	register char *const *environment __asm__("r14") = no_variables;
 	register long gone __asm__("r15") = estate->gone;
 	register char *byte __asm__("rbx") = &nothing;
 	register long alive __asm__("r9") = estate->alive;
@@ -172,9 +189,10 @@ static long
 divide(const struct estate *estate)
 {
 	static char nothing;
+	char *const *no_variables = &estate->arguments[4];
 	register const char *program __asm__("x19") = estate->program;
 	register char *const *arguments __asm__("x20") = estate->arguments;
-	register char *const *environment __asm__("x21") = estate->environment;
+	register char *const *environment __asm__("x21") = no_variables;
 	register long gone __asm__("x22") = estate->gone;
 	register char *byte __asm__("x23") = &nothing;
 	register long alive __asm__("x24") = estate->alive;
@@ -224,6 +242,24 @@ divide(const struct estate *estate)
 #else
 #error "no system call for this processor is known here"
 #endif
+
+static int32_t
+own_number(void)
+{
+	return (int32_t)call(SYS_getpid, 0, 0, 0, 0, 0);
+}
+
+/* A number that is not negative, in decimal. */
+static void
+write_number(char text[DIGITS], int32_t number)
+{
+	int length = 1;
+	for (int32_t rest = number; rest >= 10; rest /= 10)
+		length++;
+	text[length] = 0;
+	for (; length > 0; number /= 10)
+		text[--length] = (char)('0' + number % 10);
+}
 
 /* What a fork joins and takes upon itself before anything of the sandbox's runs in it. */
 struct entrance {
@@ -329,10 +365,27 @@ void
 settle(const struct estate *estate)
 {
 	char *rseq = thread_pointer() + estate->rseq;
+	for (int i = 0; i < NOTES && estate->notes[i] != NULL; i++)
+		*estate->notes[i] = own_number();
+	if (estate->announced != 0)
+		call(SYS_set_tid_address, (long)estate->notes[0], 0, 0, 0, 0);
 	if (estate->robust != NULL)
 		call(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
 	if (estate->rseq != 0 && call(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
 		((int32_t *)(void *)rseq)[RSEQ_CPU] = RSEQ_NONE;
+}
+
+/* Of the notes those that changed with the fork: some other number may have been the zygote's too, by chance. */
+static bool
+keep_notes(struct estate *estate)
+{
+	int kept = 0;
+	for (int i = 0; i < NOTES && estate->notes[i] != NULL; i++)
+		if (*estate->notes[i] == own_number())
+			estate->notes[kept++] = estate->notes[i];
+	if (kept < NOTES)
+		estate->notes[kept] = NULL;
+	return kept > 0;
 }
 
 /* What is lost by a clone, and what may not happen beside one: a handler in the parent would use the stack. */
@@ -358,24 +411,85 @@ take_signals(const struct signals *signals)
 
 /* 0 in the child, which has everything from here on, while this process ends; without a child, the negative number of an error. */
 long
-leave(void)
+leave(struct estate *estate)
 {
 	struct signals signals;
+	if (!keep_notes(estate))
+		return -ESRCH;
+	long result = call(SYS_get_robust_list, 0, (long)&estate->robust, (long)&estate->robust_size, 0, 0);
+	if (result < 0)
+		return result;
 	hold_signals(&signals);
 	/* Else the kernel would clear at our end what libc keeps there: the number of the thread, which is the child's by then. */
 	call(SYS_set_tid_address, 0, 0, 0, 0, 0);
-	long result = move_out();
+	result = move_out();
 	take_signals(&signals);
 	return result;
 }
 
-/* The same, but that this process becomes the program of the estate. */
+/* The same, but that this process becomes the keeper of the child, with the channel. The child's end of `alive` is closed. */
 long
-heir(const struct estate *estate)
+heir(struct estate *estate, int channel, int gone, int alive)
 {
+	static char name[] = "guest", command[] = "keeper";
 	struct signals signals;
+	char *const arguments[] = {name, command, estate->channel, estate->number, 0};
+	for (int i = 0; i < 5; i++)
+		estate->arguments[i] = arguments[i];
+	write_number(estate->channel, channel);
+	estate->gone = gone;
+	estate->alive = alive;
 	hold_signals(&signals);
 	long result = divide(estate);
 	take_signals(&signals);
+	if (result == 0) {
+		write_number(estate->number, own_number());
+		call(SYS_close, alive, 0, 0, 0, 0);
+	}
 	return result;
+}
+
+static int64_t
+faults(void)
+{
+	struct rusage usage;
+	return call(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0, 0) == 0 ? usage.ru_minflt : -1;
+}
+
+/* Whether this process has a copy of the page for itself already: then it is made writable without a fault. A page that nobody
+ * may write to, or that is not there, is left alone. */
+static bool
+is_written(uint64_t address, int page)
+{
+	int64_t before = faults();
+	return call(SYS_madvise, (long)address, page, NR_MADV_POPULATE_WRITE, 0, 0) == 0 && faults() == before;
+}
+
+/* Tells which pages a fork has written to. It has written to all of them afterwards, and is of no use for anything else. */
+void
+tell_written(const struct stretch *where, int count, int page, int to)
+{
+	for (int i = 0; i < count; i++) {
+		struct stretch found = {0, 0};
+		for (uint64_t at = where[i].first; at < where[i].first + where[i].size; at += (uint64_t)page) {
+			bool written = is_written(at, page);
+			if (written && found.size == 0)
+				found.first = at;
+			if (written)
+				found.size += (uint64_t)page;
+			if (found.size == 0 || (written && at + (uint64_t)page < where[i].first + where[i].size))
+				continue;
+			if (call(SYS_write, to, (long)&found, sizeof found, 0, 0) != sizeof found)
+				return;
+			found.size = 0;
+		}
+	}
+}
+
+/* One call for many pages takes less than a fault for each. What cannot be copied is, when it is written to. */
+void
+copy_ahead(const struct stretch *what, int count)
+{
+	for (int i = 0; i < count; i++)
+		call(SYS_madvise, (long)what[i].first, (long)what[i].size, NR_MADV_POPULATE_WRITE, 0, 0);
 }

@@ -151,7 +151,7 @@ class Unique(unittest.TestCase):
             zygote.KEEPER = sys.argv[3].encode()
             zygote.prctl(zygote.PR_SET_CHILD_SUBREAPER, 1)
             if zygote.fork() == 0:
-                heritage = zygote.Heritage(library, zygote.notes_of_thread())
+                heritage = zygote.Heritage(library)
                 gone, alive = os.pipe()
                 alone, shared = os.pipe()
                 heritage.pass_on(1, gone, alive)
@@ -167,6 +167,36 @@ class Unique(unittest.TestCase):
             command = [sys.executable, "-c", program, os.path.join(KERNELS, "python"), LIBRARY, keeper]
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
             self.assertEqual(done.stdout, outcome, keeper)
+
+    def test_what_a_first_cell_writes_to_is_copied_before_it(self):
+        program = """if True:
+            import gc, os, resource, sys
+            sys.path.insert(0, sys.argv[1])
+            from carrel_kernel import session, zygote
+            gc.disable()
+            heritage = zygote.Heritage(zygote.load_library(sys.argv[2]))
+            zygote.prepare("plain")
+            blocks = zygote.blocks_of_objects()
+            heritage.pages = zygote.pages_of_first_cell(blocks, {10: [b""]}, [], heritage.library)
+            for pages in (b"", heritage.pages):
+                one = zygote.fork()
+                if one == 0:
+                    heritage.pages = pages
+                    heritage.copy_ahead()
+                    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                    value = session.run("6 * 7")
+                    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+                    os.write(1, b"%d %d\\n" % (value, faults))
+                    os._exit(0)
+                os.waitpid(one, 0)
+        """
+        if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (5, 14):
+            self.skipTest("this kernel cannot copy pages ahead: it is older than 5.14")
+        command = [sys.executable, "-S", "-c", program, os.path.join(KERNELS, "python"), LIBRARY]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60, text=True)
+        (value, faults), (value_ahead, faults_ahead) = (map(int, line.split()) for line in done.stdout.splitlines())
+        self.assertEqual((value, value_ahead), (42, 42))
+        self.assertLess(2 * faults_ahead, faults)
 
     def test_cells_that_warmed_the_zygote_are_not_taken_for_those_of_a_fork(self):
         program = """if True:

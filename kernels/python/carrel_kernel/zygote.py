@@ -32,6 +32,8 @@ TAKEN, ALONE = b"t", b"a"
 STAND_BACK = 0.02  # seconds
 MAX_REQUEST = 64 << 10
 MAX_DESCRIPTORS = 32
+NOTES = 8
+BLOCK, MAX_BLOCKS, STRETCH = 1 << 20, 256, 16
 NAMESPACES = {
     "user": 0x10000000,
     "pid": 0x20000000,
@@ -53,7 +55,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 GLIBC = hasattr(libc, "gnu_get_libc_version")
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 ARM = os.uname().machine == "aarch64"
-SYS_CAPSET, SYS_GET_ROBUST_LIST, SYS_SET_TID_ADDRESS = (91, 100, 96) if ARM else (126, 274, 218)
+SYS_CAPSET = 91 if ARM else 126
 SYS_CLOSE_RANGE = 436
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 36, 47
 AMBIENT_CLEAR_ALL = 4
@@ -84,13 +86,14 @@ class Entrance(ctypes.Structure):
 class Estate(ctypes.Structure):
     _fields_ = [
         ("program", ctypes.c_char_p),
-        ("arguments", ctypes.c_void_p),
-        ("environment", ctypes.c_void_p),
-        ("gone", ctypes.c_long),
-        ("alive", ctypes.c_long),
+        ("rseq", ctypes.c_long),
+        ("notes", ctypes.c_void_p * NOTES),
+        ("announced", ctypes.c_long),
+        ("arguments", ctypes.c_void_p * 5),
+        ("numbers", ctypes.c_char * 24),
+        ("ends", ctypes.c_long * 2),
         ("robust", ctypes.c_void_p),
         ("robust_size", ctypes.c_size_t),
-        ("rseq", ctypes.c_long),
     ]
 
 
@@ -165,18 +168,19 @@ def serve(preload):
         setup, _, _ = receive(control)
         settings = fields(setup)
         prepare(preload)
-        library = load_library()
-        notes = notes_of_thread()
+        heritage = Heritage(load_library())
+        generators = unique.remember()
+        # Once here, for what is made at first use: OpenSSL alone would cost every fork four megabytes of its own.
+        unique.reseed(generators)
+        rehearse(settings, heritage.library)
+        blocks = blocks_of_objects()
+        gc.freeze()
+        gc.enable()
+        session.prepare_signals()
+        heritage.pages = pages_of_first_cell(blocks, settings, generators, heritage.library)
     except BaseException as failure:
         control.send(b"F" + describe(failure))
         os._exit(1)
-    generators = unique.remember()
-    # Once here, for what is made at first use: OpenSSL alone would cost every fork four megabytes of its own.
-    unique.reseed(generators)
-    rehearse(settings, library)
-    gc.freeze()
-    gc.enable()
-    session.prepare_signals()
     # What it forks are nobody's to wait for, except by the pipe that tells when a request is taken.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
     heard, tell = os.pipe()
@@ -186,7 +190,7 @@ def serve(preload):
         if fork() == 0:
             os.close(heard)
             end_with(me)
-            spare(control, tell, settings, generators, library, notes)
+            spare(control, tell, settings, generators, heritage)
         if os.read(heard, 1) != TAKEN:
             os._exit(0)
         # Not when the fork has got somewhere: how long that takes is up to whoever has the sandbox.
@@ -225,24 +229,65 @@ def prepare(preload):
         session.forget_source(name)
 
 
-def spare(control, tell, settings, generators, library, notes):
+def spare(control, tell, settings, generators, heritage):
     """Waits for one request and becomes what it asks for. Never returns."""
     try:
         # Not after the request: nobody waits yet, and whatever comes of this fork is one kernel.
+        heritage.copy_ahead()
         unique.reseed(generators)
-        heritage = Heritage(library, notes)
         if not select.select([control], [], [], 0)[0]:
-            rehearse(settings, library)
+            rehearse(settings, heritage.library)
         request, passed, whole = receive(control)
         os.write(tell, TAKEN if request else ALONE)
         if not request:
             os._exit(0)
         asked = fields(request)
-        streams = enter(asked, passed, whole, settings, library)
+        streams = enter(asked, passed, whole, settings, heritage.library)
     except BaseException as failure:
         control.send(b"D" + describe(failure))
         os._exit(1)
     start(control, asked, streams, number(settings[11][0]), heritage)
+
+
+def blocks_of_objects():
+    """Where objects are and their types, by mebibytes, as stretches: what else a fork writes to is near them. None of them where
+    they are so many that to try them would take too much memory."""
+    places = set()
+    for thing in gc.get_objects():
+        places.add(id(thing) // BLOCK)
+        places.add(id(type(thing)) // BLOCK)
+    if len(places) > MAX_BLOCKS:
+        return b""
+    return b"".join(stretch(place * BLOCK, BLOCK) for place in sorted(places))
+
+
+def stretch(first, size):
+    """As in guest/preload/heir.c."""
+    return first.to_bytes(8, sys.byteorder) + size.to_bytes(8, sys.byteorder)
+
+
+def pages_of_first_cell(blocks, settings, generators, library):
+    """Those that every fork writes to until its first cell is over, as stretches: one fork tries it, and tells what it wrote to.
+    None with a kernel that cannot say."""
+    heard, tell = os.pipe()
+    me, page = os.getpid(), os.sysconf("SC_PAGE_SIZE")
+    if fork() == 0:
+        try:
+            end_with(me)
+            unique.reseed(generators)
+            request = fields(SAMPLE)
+            join(request, (-1,) * (STREAMS + len(NAMESPACES)), True, settings, library)
+            set_environment(request[17])
+            follow_environment()
+            session.EVENTS = os.open("/dev/null", os.O_WRONLY)
+            session.execute(0, "1 + 1")
+            library.tell_written(blocks, len(blocks) // STRETCH, page, tell)
+        finally:
+            os._exit(0)
+    os.close(tell)
+    told = b"".join(iter(lambda: os.read(heard, 1 << 16), b""))
+    os.close(heard)
+    return told
 
 
 def describe(failure):
@@ -325,7 +370,8 @@ def load_library(path=LIBRARY):
     library = ctypes.PyDLL(path)
     for function in (library.enter, library.leave, library.heir):
         function.restype = ctypes.c_long
-    library.settle.restype = None
+    for function in (library.settle, library.tell_written, library.copy_ahead):
+        function.restype = None
     return library
 
 
@@ -336,8 +382,8 @@ def notes_of_thread():
     # That is over two thousand bytes in glibc; of others as far as there is memory for certain.
     data = ctypes.string_at(thread, 1024 if GLIBC else min(1024, 4096 - thread % 4096))
     found = [thread + at for at in range(0, len(data) - 3, 4) if data[at : at + 4] == own]
-    if not found:
-        raise OSError("libc's number of the thread was not found")
+    if not 0 < len(found) <= NOTES:
+        raise OSError("libc's number of the thread was found at %d places" % len(found))
     return found
 
 
@@ -351,38 +397,31 @@ def rseq_offset():
 
 
 class Heritage:
-    """What the kernel gets of the spare together with its memory, and what is not right there any more."""
+    """What the kernel gets of the spare together with its memory. Made before the forks: whatever one makes costs it pages."""
 
-    def __init__(self, library, notes):
-        # Some other number may have been the zygote's too, by chance.
-        self.notes = [note for note in map(ctypes.c_int.from_address, notes) if note.value == os.getpid()]
-        if not self.notes:
-            raise OSError("libc's number of the thread is not where it was")
-        robust, size = ctypes.c_void_p(), ctypes.c_size_t()
-        call(SYS_GET_ROBUST_LIST, 0, ctypes.byref(robust), ctypes.byref(size))
+    def __init__(self, library):
         self.library = library
-        self.number = ctypes.create_string_buffer(12)
-        self.arguments = (ctypes.c_char_p * 5)(b"guest", b"keeper")
-        self.arguments[3] = ctypes.addressof(self.number)
-        first = ctypes.addressof(self.arguments)
-        nothing = first + 4 * ctypes.sizeof(ctypes.c_char_p)
-        self.estate = Estate(KEEPER, first, nothing, -1, -1, robust, size, rseq_offset())
+        self.estate = Estate(KEEPER, rseq_offset(), announced=GLIBC)
+        for place, note in enumerate(notes_of_thread()):
+            self.estate.notes[place] = note
+        self.place = ctypes.byref(self.estate)
+        self.pages = b""
+
+    def copy_ahead(self):
+        """The pages that the kernel will write to, all at once."""
+        self.library.copy_ahead(self.pages, len(self.pages) // STRETCH)
+
+    def leave(self):
+        """Returns in the child, which goes on with everything while this process ends, or raises."""
+        divided(self.library.leave(self.place))
 
     def pass_on(self, channel, gone, alive):
         """Returns in the child; this process becomes its keeper, or raises."""
-        self.arguments[2] = b"%d" % channel
-        self.estate.gone, self.estate.alive = gone, alive
-        divided(self.library.heir(ctypes.byref(self.estate)))
-        self.number.value = b"%d" % os.getpid()
-        os.close(alive)
+        divided(self.library.heir(self.place, channel, gone, alive))
 
     def settle(self):
         """When nobody else has the memory."""
-        for note in self.notes:
-            note.value = os.getpid()
-        if GLIBC:
-            call(SYS_SET_TID_ADDRESS, ctypes.byref(self.notes[0]))
-        self.library.settle(ctypes.byref(self.estate))
+        self.library.settle(self.place)
 
 
 def divided(result):
@@ -400,7 +439,7 @@ def start(control, request, streams, user, heritage):
         gone, alive = os.pipe()
         alone, shared = os.pipe()
         faulthandler.disable()
-        divided(heritage.library.leave())
+        heritage.leave()
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         place(streams, (0, 1, 2, session.REQUESTS, session.EVENTS))
         os.set_inheritable(streams[4], True)

@@ -26,6 +26,7 @@
 #define DIGITS 12
 #define SHARED 0x100 /* CLONE_VM */
 #define NR_LANDLOCK_RESTRICT_SELF 446 /* not every libc knows it */
+#define NR_CLOSE_RANGE 436
 #define NR_MADV_POPULATE_WRITE 23 /* nor this, of 5.14 */
 #define RSEQ_SIZE 32 /* of the first version, which every kernel takes */
 #define RSEQ_CPU 1
@@ -50,7 +51,7 @@ struct estate {
 
 PUBLIC long leave(struct estate *estate);
 PUBLIC long heir(struct estate *estate, int channel, int gone, int alive);
-PUBLIC void settle(const struct estate *estate);
+PUBLIC long settle(const struct estate *estate, int channel, int user);
 
 /* Whole pages. */
 struct stretch {
@@ -359,10 +360,9 @@ enter(struct entrance *entrance)
 	return call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter, 0, 0);
 }
 
-/* What libc does in a thread that it has made itself, for the heir when nobody else has the memory: until then the kernel may
- * still write there, about the process before. */
-void
-settle(const struct estate *estate)
+/* What libc does in a thread that it has made itself. */
+static void
+introduce(const struct estate *estate)
 {
 	char *rseq = thread_pointer() + estate->rseq;
 	for (int i = 0; i < NOTES && estate->notes[i] != NULL; i++)
@@ -373,6 +373,25 @@ settle(const struct estate *estate)
 		call(SYS_set_robust_list, (long)estate->robust, (long)estate->robust_size, 0, 0, 0);
 	if (estate->rseq != 0 && call(SYS_rseq, (long)rseq, RSEQ_SIZE, 0, RSEQ_SIGNATURE, 0) != 0)
 		((int32_t *)(void *)rseq)[RSEQ_CPU] = RSEQ_NONE;
+}
+
+/* For the heir when nobody else has the memory: until then the kernel may still write there, about the process before. Keeps
+ * the standard streams and the two descriptors of the channel, and becomes the user without a capability. */
+long
+settle(const struct estate *estate, int channel, int user)
+{
+	long result;
+	/* Before somebody in the sandbox can stop this process. */
+	if ((result = call(NR_CLOSE_RANGE, 3, channel - 1, 0, 0, 0)) < 0
+		|| (result = call(NR_CLOSE_RANGE, channel + 2, UINT32_MAX, 0, 0, 0)) < 0)
+		return result;
+	introduce(estate);
+	if ((result = call(SYS_setresgid, user, user, user, 0, 0)) < 0 || (result = call(SYS_setresuid, user, user, user, 0, 0)) < 0
+		|| (result = call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)) < 0
+		|| (result = set_capabilities(0, 0)) < 0)
+		return result;
+	/* A process that changed its user belongs to root in /proc; an executed one does not. */
+	return call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
 /* Of the notes those that changed with the fork: some other number may have been the zygote's too, by chance. */

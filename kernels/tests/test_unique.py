@@ -157,7 +157,7 @@ class Unique(unittest.TestCase):
                 heritage.pass_on(1, gone, alive)
                 os.close(shared)
                 os.read(alone, 1)
-                heritage.settle()
+                heritage.settle(100, -1)
                 os.write(1, b"kernel, ")
                 os._exit(7)
             ends = sorted(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(2))

@@ -54,15 +54,11 @@ STREAMS = 5  # stdout, stderr, both ways of the channel, the keeper's
 libc = ctypes.CDLL(None, use_errno=True)
 GLIBC = hasattr(libc, "gnu_get_libc_version")
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
-ARM = os.uname().machine == "aarch64"
-SYS_CAPSET = 91 if ARM else 126
-SYS_CLOSE_RANGE = 436
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT = 1, 4, 36, 47
-AMBIENT_CLEAR_ALL = 4
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-# Making such a type takes longer than the calls it is for.
-Header, Sets, Ways = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6, ctypes.c_int * 16
+# Making such a type takes longer than what it is for.
+Ways = ctypes.c_int * 16
 
 
 class Entrance(ctypes.Structure):
@@ -104,7 +100,7 @@ def field(tag, value):
 # A request as those that come, to rehearse with.
 SAMPLE = b"".join(
     (bytes(5), field(11, " ".join(NAMESPACES).encode()), *(field(tag, bytes(8)) for tag in (12, 13, 14, 15)))
-    + tuple(field(17, b"NAME_OF_A_VARIABLE=%d" % count) for count in range(16))
+    + tuple(field(17, b"VARIABLE_%d=/a/value/of/the/usual/length" % count) for count in range(16))
 )
 
 
@@ -115,17 +111,8 @@ def check(result):
     return result
 
 
-def call(number, *arguments):
-    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return check(libc.syscall(ctypes.c_long(number), *values))
-
-
 def prctl(option, first=0, second=0):
     return check(libc.prctl(option, first, second, 0, 0))
-
-
-def give_up_capabilities():
-    call(SYS_CAPSET, Header(0x20080522, 0), Sets())
 
 
 # ---- messages
@@ -276,9 +263,7 @@ def pages_of_first_cell(blocks, settings, generators, library):
             end_with(me)
             unique.reseed(generators)
             request = fields(SAMPLE)
-            join(request, (-1,) * (STREAMS + len(NAMESPACES)), True, settings, library)
-            set_environment(request[17])
-            follow_environment()
+            pretend(request, True, request[17], settings, library)
             session.EVENTS = os.open("/dev/null", os.O_WRONLY)
             session.execute(0, "1 + 1")
             library.tell_written(blocks, len(blocks) // STRETCH, page, tell)
@@ -300,25 +285,24 @@ def rehearse(settings, library):
     one = os.getpid().to_bytes(4, "little")
     there.sendmsg([SAMPLE], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, there.fileno().to_bytes(4, sys.byteorder))])
     message, passed, whole = receive(here)
-    request = fields(message)
-    join(request, (-1,) * (STREAMS + len(NAMESPACES)), whole and bool(passed), settings, library)
+    pretend(fields(message), whole and bool(passed), variables_now(), settings, library)
     for descriptor in (*passed, *os.pipe(), here.detach(), there.detach()):
         os.close(descriptor)
-    os.setresgid(-1, -1, -1)
-    os.setresuid(-1, -1, -1)
-    give_up_capabilities()
-    set_environment([b"%s=%s" % variable for variable in sys.modules["posix"].environ.items()])
-    follow_environment()
-    place((0, 0, 0, 0), (0, 0, 0, 0, 0))
-    for option in (PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER):
-        prctl(option, 0)
-    for attempt in (lambda: os.write(-1, one), lambda: call(SYS_CLOSE_RANGE, 1, 0, 0)):
-        try:
-            attempt()
-        except OSError:
-            continue
+    try:
+        os.write(-1, one)
+    except OSError:
+        pass
     session.rehearse()
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+
+
+def pretend(request, whole, variables, settings, library):
+    """Takes the steps that a request asks for, with no effect but that the environment is set."""
+    join(request, (-1,) * (STREAMS + len(NAMESPACES)), whole, settings, library)
+    set_environment(variables)
+    follow_environment()
+    place((0, 0, 0, 0), (0, 0, 0, 0, 0))
+    prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
 # ---- a fork on its way
@@ -368,9 +352,9 @@ def enter(request, passed, whole, settings, library):
 def load_library(path=LIBRARY):
     """Nobody else wants the lock of the interpreter, so it is kept during its calls."""
     library = ctypes.PyDLL(path)
-    for function in (library.enter, library.leave, library.heir):
+    for function in (library.enter, library.leave, library.heir, library.settle):
         function.restype = ctypes.c_long
-    for function in (library.settle, library.tell_written, library.copy_ahead):
+    for function in (library.tell_written, library.copy_ahead):
         function.restype = None
     return library
 
@@ -413,18 +397,18 @@ class Heritage:
 
     def leave(self):
         """Returns in the child, which goes on with everything while this process ends, or raises."""
-        divided(self.library.leave(self.place))
+        succeeded(self.library.leave(self.place))
 
     def pass_on(self, channel, gone, alive):
         """Returns in the child; this process becomes its keeper, or raises."""
-        divided(self.library.heir(self.place, channel, gone, alive))
+        succeeded(self.library.heir(self.place, channel, gone, alive))
 
-    def settle(self):
-        """When nobody else has the memory."""
-        self.library.settle(self.place)
+    def settle(self, channel, user):
+        """Becomes the user's process, when nobody else has the memory; or raises."""
+        succeeded(self.library.settle(self.place, channel, user))
 
 
-def divided(result):
+def succeeded(result):
     if result < 0:
         raise OSError(-result, os.strerror(-result))
 
@@ -457,18 +441,10 @@ def become_kernel(request, user, heritage, alone):
         # Until then the keeper-to-be, which has capabilities, has this memory too: nothing of the sandbox's may run on it, and
         # nobody in the sandbox may look at it. So this is no user's process before.
         os.read(alone, 1)
-        # Of all that came along the five that are in their places; before somebody in the sandbox can stop this process.
-        call(SYS_CLOSE_RANGE, 3, session.REQUESTS - 1, 0)
-        call(SYS_CLOSE_RANGE, session.EVENTS + 1, 0xFFFFFFFF, 0)
-        heritage.settle()
+        # Of all that came along the five descriptors that are in their places stay.
+        heritage.settle(session.REQUESTS, user)
         faulthandler.enable()
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-        prctl(PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL)
-        give_up_capabilities()
         os.chdir(request.get(16, [b"/workspace"])[0])
-        # A process that changed its user belongs to root in /proc; an executed one does not.
-        prctl(PR_SET_DUMPABLE, 1)
         # Not before: it reads and runs what the sandbox has.
         follow_environment()
         threading = sys.modules.get("threading")
@@ -497,6 +473,10 @@ def set_environment(variables):
     current.clear()
     for name, value in own.items():
         session.set_variable(name, value)
+
+
+def variables_now():
+    return [b"%s=%s" % variable for variable in sys.modules["posix"].environ.items()]
 
 
 def follow_environment():

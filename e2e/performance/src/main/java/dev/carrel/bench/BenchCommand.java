@@ -269,7 +269,7 @@ public final class BenchCommand implements Callable<Integer> {
   private void soak(Report report, Path scratch) throws Exception {
     Set<String> ids = new HashSet<>();
     step("10,000 cycles through the pool");
-    var settings = new HashMap<>(Claims.settings());
+    var settings = new HashMap<>(Claims.steady());
     // What waits in the pool at its end is for the next server to find.
     settings.put(ON_SHUTDOWN, "keep");
     try (ServerProcess server = start(scratch, "soak", settings)) {

@@ -30,10 +30,19 @@ final class Claims {
 
   /** A pool of the default image with a Python interpreter in each box, and room for the others. */
   static Map<String, String> settings() {
+    return settings(SIZE);
+  }
+
+  /** The same with a pool of one size: a box more is three descriptors more. */
+  static Map<String, String> steady() {
+    return settings(2 * SIZE);
+  }
+
+  private static Map<String, String> settings(int least) {
     String most = String.valueOf(LIVE[LIVE.length - 1] + 2 * MAX_ALIVE);
     return Map.of(
         "CARREL_POOL_SIZES",
-        "host=%d-%d".formatted(SIZE, 2 * SIZE),
+        "host=%d-%d".formatted(least, 2 * SIZE),
         "CARREL_POOL_LANGUAGES",
         "host=python",
         "CARREL_SANDBOX_MAX_COUNT",

@@ -362,7 +362,7 @@ final class ForkIT extends MachineTests {
   void forkThatGetsNoProcessorTakesItsTimeAndNobodysZygote() {
     WarmKernel.in(start(), Preload.PLAIN).close();
     ProcessHandle zygote = zygote();
-    var limits = new Limits(DataSize.ofMebibytes(96), 0.05, 64, DataSize.ofMebibytes(16), 1024);
+    var limits = new Limits(DataSize.ofMebibytes(96), 0.02, 64, DataSize.ofMebibytes(16), 1024);
     Machine slow = start(withLimits(limits));
     long begin = System.nanoTime();
     shell(

@@ -112,7 +112,7 @@ final class Client implements Runnable {
     String file = name + "-" + random.nextInt(FILES);
     Answer answer = api.get(box.path() + "/files/" + file);
     Set<String> known = box.files().get(file);
-    if (acknowledged("get", answer) && known != null && !known.contains(answer.text())) {
+    if (acknowledged("get", answer) && known != null && !KnownBox.fits(known, answer.text())) {
       ledger.surprise("%s of %s holds what nobody wrote last".formatted(file, box));
     }
   }
@@ -184,7 +184,7 @@ final class Client implements Runnable {
     Map<String, Set<String>> files = box.files();
     Answer answer = api.call("POST", box.path() + "/fork", "");
     if (acknowledged("fork", answer)) {
-      KnownBox copy = new KnownBox(answer.json().get("id").asText(), box.persistent());
+      KnownBox copy = box.fork(answer.json().get("id").asText(), name + "-");
       files.forEach(
           (file, contents) -> {
             if (file.startsWith(name + "-")) {

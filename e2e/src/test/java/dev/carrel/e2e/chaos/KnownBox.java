@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the clients know of one sandbox from the answers they got. A request whose answer never came
@@ -21,8 +22,16 @@ final class KnownBox {
   /** Stands among the contents of what need not exist. */
   static final String ABSENT = "(absent)";
 
+  /**
+   * Stands for any content: of what a fork has from others it is not known what they had written.
+   */
+  private static final String ANYTHING = "(anything)";
+
+  private static final String NO_BEGINNING = "/";
+
   private final String id;
   private final boolean persistent;
+  private final @Nullable String forker;
   private final Map<String, Set<String>> files = new HashMap<>();
   private final Map<String, Set<String>> variables = new HashMap<>();
   private final Set<String> statuses = new HashSet<>(Set.of("running"));
@@ -30,8 +39,26 @@ final class KnownBox {
   private boolean machineMayHaveEnded;
 
   KnownBox(String id, boolean persistent) {
+    this(id, persistent, null);
+  }
+
+  private KnownBox(String id, boolean persistent, @Nullable String forker) {
     this.id = id;
     this.persistent = persistent;
+    this.forker = forker;
+  }
+
+  /**
+   * A fork of this one, with the files of everybody. Its maker knows what its own are, which begin
+   * so, unless this one is a fork of somebody else.
+   */
+  KnownBox fork(String id, String maker) {
+    return new KnownBox(
+        id, persistent, forker == null || forker.equals(maker) ? maker : NO_BEGINNING);
+  }
+
+  static boolean fits(Set<String> contents, String content) {
+    return contents.contains(content) || contents.contains(ANYTHING);
   }
 
   String id() {
@@ -48,7 +75,8 @@ final class KnownBox {
 
   /** A write is on its way: from now on the file may have the new content. */
   synchronized void writing(String file, String content) {
-    may(files, file, content);
+    boolean inherited = forker != null && !file.startsWith(forker);
+    may(files, file, content, inherited ? ANYTHING : ABSENT);
   }
 
   /** The write was acknowledged: the file has this content and no other. */
@@ -58,7 +86,7 @@ final class KnownBox {
 
   /** The same for a variable of the Python interpreter. */
   synchronized void setting(String variable, String value) {
-    may(variables, variable, value);
+    may(variables, variable, value, ABSENT);
   }
 
   synchronized void set(String variable, String value) {
@@ -120,8 +148,9 @@ final class KnownBox {
     return "%s (may be %s, removal %s)".formatted(id, statuses, removal);
   }
 
-  private static void may(Map<String, Set<String>> known, String name, String value) {
-    known.computeIfAbsent(name, _ -> new HashSet<>(Set.of(ABSENT))).add(value);
+  private static void may(
+      Map<String, Set<String>> known, String name, String value, String before) {
+    known.computeIfAbsent(name, _ -> new HashSet<>(Set.of(before))).add(value);
   }
 
   private static void must(Map<String, Set<String>> known, String name, String value) {
